@@ -1,0 +1,1 @@
+//! Finds out how a project is compiled.

@@ -1,0 +1,1 @@
+//! Compiles units with clang and lowers them to core IR.

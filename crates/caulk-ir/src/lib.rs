@@ -1,0 +1,1 @@
+//! The core program of Caulk: functions, blocks, SSA instructions, places in the source.

@@ -1,0 +1,1 @@
+//! What library functions do with memory, as data.

@@ -1,0 +1,1 @@
+//! Links lowered units into one program with a call graph.
