@@ -1,1 +1,31 @@
-//! The core program of Caulk: functions, blocks, SSA instructions, places in the source.
+//! The core program of Caulk: what every later part works on.
+//!
+//! This crate owns the shape of a lowered translation unit ([`Unit`]): its functions, blocks and SSA instructions, its
+//! structure types with their layout, its global variables with their initialisers, and the place in the source of
+//! everything. It also owns the text form ([`text`]), the verifier ([`verify`]) and the packed form that goes into the
+//! cache ([`pack`]).
+//!
+//! *Architecture invariant:* no LLVM, no file system and no analysis in here. The front end makes units, everyone else
+//! reads them. A unit that passes the verifier never makes a later part panic.
+
+pub mod body;
+pub mod constant;
+pub mod entity;
+pub mod inst;
+pub mod pack;
+pub mod place;
+pub mod types;
+pub mod unit;
+
+pub use body::{Block, Body, Variable};
+pub use constant::Constant;
+pub use entity::{BlockId, ConstId, EntityVec, FileId, FunctionId, GlobalId, InstId, PlaceId, StrId, StructId, VarId};
+pub use inst::{
+    ArithFlags, BinaryOp, CallData, CallFlags, Callee, CastOp, CompareOp, Inst, Operand, Step, UnknownReason,
+};
+pub use pack::PackedUnit;
+pub use place::Place;
+pub use types::{Field, Pointee, StructKind, StructType, Type};
+pub use unit::{
+    Alias, Function, FunctionFlags, Global, InitItem, Initialiser, Linkage, Param, ParamFlags, Signature, Strings, Unit,
+};
