@@ -1,0 +1,56 @@
+# The chores of Caulk. `make` alone lists them.
+CARGO ?= cargo
+EXAMPLE := examples/logsum
+
+# llvm-sys searches PATH for llvm-config and llvm-config-19, and takes the first
+# that is version 19 *or newer*. Where the plain llvm-config is newer, name ours.
+# Otherwise leave the variable alone: a value that `cargo build` does not have
+# would make the two rebuild llvm-sys in turns.
+ifeq ($(origin LLVM_SYS_191_PREFIX),undefined)
+ifneq ($(filter 2% 3%,$(shell llvm-config --version 2>/dev/null)),)
+export LLVM_SYS_191_PREFIX := $(or $(shell llvm-config-19 --prefix 2>/dev/null),/usr/lib/llvm-19)
+endif
+endif
+
+.PHONY: help
+help: ## list these targets
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | \
+	  while IFS="$$(printf '\t')" read -r target text; do printf 'make %-8s %s\n' "$$target" "$$text"; done
+
+.PHONY: demo
+demo: build ## build Caulk and run it on the example project
+	@$(MAKE) --no-print-directory -C $(EXAMPLE) compile_commands.json
+	target/release/caulk program -p $(EXAMPLE)
+
+.PHONY: build
+build: deps ## build the release binary, target/release/caulk
+	$(CARGO) build --release
+
+.PHONY: test
+test: lint ## check format and lints, run all tests
+	$(CARGO) test --workspace
+
+.PHONY: lint
+lint: dev-deps ## only check format and lints
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+.PHONY: fmt
+fmt: dev-deps ## format the code
+	$(CARGO) fmt --all
+
+.PHONY: bench
+bench: deps ## measure cost on real projects
+	$(CARGO) run --release -p xtask -- bench
+
+.PHONY: clean
+clean: ## remove what was built
+	$(CARGO) clean
+	@$(MAKE) --no-print-directory -C $(EXAMPLE) clean
+
+# Silent when nothing is missing.
+.PHONY: deps dev-deps
+deps:
+	@scripts/install-deps
+dev-deps:
+	@scripts/install-deps --dev
