@@ -14,6 +14,7 @@ pub mod entity;
 pub mod inst;
 pub mod pack;
 pub mod place;
+pub mod text;
 pub mod types;
 pub mod unit;
 
