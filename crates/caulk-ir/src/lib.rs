@@ -10,6 +10,7 @@
 
 pub mod body;
 pub mod constant;
+pub mod dominators;
 pub mod entity;
 pub mod inst;
 pub mod pack;
@@ -17,16 +18,19 @@ pub mod place;
 pub mod text;
 pub mod types;
 pub mod unit;
+pub mod verify;
 
 pub use body::{Block, Body, Variable};
 pub use constant::Constant;
+pub use dominators::DominatorTree;
 pub use entity::{BlockId, ConstId, EntityVec, FileId, FunctionId, GlobalId, InstId, PlaceId, StrId, StructId, VarId};
 pub use inst::{
     ArithFlags, BinaryOp, CallData, CallFlags, Callee, CastOp, CompareOp, Inst, Operand, Step, UnknownReason,
 };
 pub use pack::PackedUnit;
-pub use place::Place;
+pub use place::{Inlined, Place};
 pub use types::{Field, Pointee, StructKind, StructType, Type};
 pub use unit::{
-    Alias, Function, FunctionFlags, Global, InitItem, Initialiser, Linkage, Param, ParamFlags, Signature, Strings, Unit,
+    Alias, AliasTarget, Function, FunctionFlags, Global, InitItem, Initialiser, Linkage, Param, ParamFlags, Signature,
+    Strings, Unit,
 };

@@ -16,6 +16,8 @@ use crate::body::Body;
 use crate::entity::{FunctionId, InstId};
 use crate::unit::Unit;
 
+pub(crate) use print::Printer;
+
 /// The whole unit as text.
 pub fn print_unit(unit: &Unit) -> String {
     let mut out = String::new();
@@ -32,13 +34,13 @@ pub fn print_function(unit: &Unit, function: FunctionId, body: &Body) -> String 
 
 /// One instruction as text, without its place; for messages.
 pub fn print_inst(unit: &Unit, function: FunctionId, body: &Body, inst: InstId) -> String {
-    print::Printer::new(unit).body(function, body).inst(inst)
+    Printer::new(unit).body(function, body).inst(inst)
 }
 
 pub fn write_unit(out: &mut dyn fmt::Write, unit: &Unit) -> fmt::Result {
-    print::Printer::new(unit).unit(out)
+    Printer::new(unit).unit(out)
 }
 
 pub fn write_function(out: &mut dyn fmt::Write, unit: &Unit, function: FunctionId, body: &Body) -> fmt::Result {
-    print::Printer::new(unit).function(out, function, Some(body))
+    Printer::new(unit).function(out, function, Some(body))
 }

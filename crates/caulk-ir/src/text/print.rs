@@ -13,7 +13,7 @@ use super::print_body::BodyPrinter;
 use super::words::{FUNCTION_FLAGS, LINKAGES, PARAM_FLAGS, STRUCT_KINDS, UNKNOWN_REASONS, flag_words, word};
 
 /// A unit with the labels of its tables.
-pub(super) struct Printer<'a> {
+pub(crate) struct Printer<'a> {
     pub unit: &'a Unit,
     structs: Vec<u32>,
     globals: Vec<u32>,

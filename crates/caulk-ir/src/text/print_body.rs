@@ -20,7 +20,7 @@ pub(super) const LENGTH: Type = Type::Int(64);
 pub(super) const BYTE: Type = Type::Int(8);
 pub(super) const BOOL: Type = Type::Int(1);
 
-pub(super) struct BodyPrinter<'a> {
+pub(crate) struct BodyPrinter<'a> {
     printer: &'a Printer<'a>,
     body: &'a Body,
     vars: Vec<u32>,
