@@ -1,0 +1,93 @@
+//! Response files: `@file` stands for the words in that file.
+//!
+//! They are expanded here and never by clang, because what a file holds must pass the flag table too.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+use crate::split::split_response;
+
+/// How deep response files may name each other. Real builds use one level, CMake with Ninja two.
+const MAX_DEPTH: usize = 8;
+/// How many response files one command may read: a file that names itself twice doubles at every level.
+const MAX_FILES: usize = 256;
+/// Longest response file read. The longest link lines of large projects stay below one megabyte.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Replaces every `@file` word by the words of the file, looked up from `directory`.
+///
+/// A word whose file cannot be read, or that goes beyond a bound, stays as it is: the flag table refuses it later and it
+/// is shown among the dropped flags.
+pub(crate) fn expand(words: Vec<String>, directory: &Path) -> Vec<String> {
+    if !words.iter().any(|word| word.starts_with('@')) {
+        return words;
+    }
+    let mut out = Vec::with_capacity(words.len());
+    let mut files_left = MAX_FILES;
+    expand_into(&mut out, words, directory, MAX_DEPTH, &mut files_left);
+    out
+}
+
+fn expand_into(out: &mut Vec<String>, words: Vec<String>, directory: &Path, depth_left: usize, files_left: &mut usize) {
+    for word in words {
+        let text = match word.strip_prefix('@') {
+            Some(name) if depth_left > 0 && *files_left > 0 => read(&directory.join(name)),
+            _ => None,
+        };
+        match text {
+            Some(text) => {
+                *files_left -= 1;
+                expand_into(out, split_response(&text), directory, depth_left - 1, files_left);
+            }
+            None => out.push(word),
+        }
+    }
+}
+
+/// Only regular files: a pipe or a device could block or never end.
+fn read(path: &Path) -> Option<String> {
+    if !fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).ok()?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).ok()?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return None;
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    Some(text.trim_start_matches('\u{feff}').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expand_in(files: &[(&str, &str)], words: &[&str]) -> Vec<String> {
+        let dir = tempfile::tempdir().expect("a temporary directory can be made");
+        for (name, text) in files {
+            fs::write(dir.path().join(name), text).expect("writable");
+        }
+        expand(words.iter().map(|w| w.to_string()).collect(), dir.path())
+    }
+
+    #[test]
+    fn files_are_read_from_the_entry_directory_and_nest() {
+        let files = [("a.rsp", "-DA @b.rsp"), ("b.rsp", "\"-DB=x y\"\r\n-DC")];
+        assert_eq!(expand_in(&files, &["@a.rsp", "-c"]), ["-DA", "-DB=x y", "-DC", "-c"]);
+    }
+
+    #[test]
+    fn a_missing_file_stays_a_word() {
+        assert_eq!(expand_in(&[], &["@none.rsp", "-c"]), ["@none.rsp", "-c"]);
+    }
+
+    #[test]
+    fn files_that_name_themselves_end() {
+        let out = expand_in(&[("a", "-DA @a")], &["@a"]);
+        assert_eq!(out.iter().filter(|w| *w == "-DA").count(), MAX_DEPTH);
+        let out = expand_in(&[("a", "@a @a @a @a -DA")], &["@a"]);
+        assert_eq!(out.iter().filter(|w| *w == "-DA").count(), MAX_FILES);
+    }
+}
