@@ -5,7 +5,10 @@
 //! values and blocks numbered in order, every table spelled out. Strings, constants and places stand where they are
 //! used, so their tables are not printed, and are rebuilt in the order of use.
 
+mod error;
 mod label;
+mod lexer;
+mod parse;
 mod print;
 mod print_body;
 mod words;
@@ -16,7 +19,13 @@ use crate::body::Body;
 use crate::entity::{FunctionId, InstId};
 use crate::unit::Unit;
 
+pub use error::ParseError;
 pub(crate) use print::Printer;
+
+/// Reads a unit. What it reads need not make sense: ask [`crate::verify`].
+pub fn parse_unit(text: &str) -> Result<Unit, ParseError> {
+    parse::parse(text)
+}
 
 /// The whole unit as text.
 pub fn print_unit(unit: &Unit) -> String {
