@@ -1,1 +1,19 @@
 //! Compiles units with clang and lowers them to core IR.
+//!
+//! This crate owns everything that knows of clang and LLVM: finding and running clang ([`Clang`]), reading its bitcode
+//! through LLVM's C API, lowering it to core IR in SSA form, and the cache of lowered units ([`Cache`]).
+//!
+//! *Architecture invariant:* no other crate links LLVM or runs a compiler, and nothing of LLVM lives on after a unit is
+//! lowered. No input makes this crate panic or end the process: a unit that cannot be read is a [`LostUnit`].
+
+mod cache;
+mod clang;
+mod dependencies;
+mod llvm;
+mod lower;
+mod read;
+mod ssa;
+
+pub use cache::Cache;
+pub use clang::{CLANG_MAJOR, Clang, ClangError};
+pub use read::{Config, LostUnit, ReadUnit, ReadUnitsError, read_units};

@@ -1,1 +1,32 @@
-fn main() {}
+//! The command line of Caulk.
+//!
+//! This crate owns arguments, progress, messages and exit statuses, and wires the other crates together.
+//!
+//! *Architecture invariant:* no analysis in here. Results go to standard output, everything else to standard error, and
+//! there is one place that prints an error ([`main`]).
+
+mod arguments;
+mod commands;
+mod error;
+mod input;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+use error::Exit;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let result = match &arguments.command {
+        Command::Capture(options) => commands::capture::run(options),
+        Command::Ir(options) => commands::ir::run(options),
+    };
+    let exit = result.unwrap_or_else(|error| {
+        eprintln!("caulk: {error}");
+        Exit::Failed
+    });
+    ExitCode::from(exit as u8)
+}

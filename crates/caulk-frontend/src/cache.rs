@@ -1,0 +1,118 @@
+//! Lowered units on disk, so that a second run reads only what changed.
+//!
+//! An entry is named by how a unit is compiled and holds the hash of every file that was read for it. It counts only while
+//! all of them are unchanged; anything else (damaged, of another version, half gone) is no entry, and the unit is made
+//! anew. Entries are written beside and moved into place, so concurrent runs see whole ones only.
+//! Known limit, shared with other compiler caches: a new header that would now be found earlier in the search path than
+//! the one that was read goes unnoticed until a file that was read changes.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::RwLock;
+use std::{fs, io};
+
+use blake3::Hash;
+use caulk_capture::Job;
+use caulk_ir::PackedUnit;
+
+use crate::clang::Clang;
+
+/// Goes up whenever the stored form, or what lowering makes of the same bitcode, changes.
+const FORMAT: u32 = 1;
+const MAGIC: &[u8; 8] = b"caulk-u\n";
+
+#[derive(Debug)]
+pub struct Cache {
+    folder: PathBuf,
+    /// Hashes of the files seen in this run: headers are shared by many units.
+    hashes: RwLock<HashMap<String, Option<Hash>>>,
+}
+
+/// The name of a unit's entry.
+pub(crate) struct Key(String);
+
+impl Cache {
+    /// Opens (and makes) a cache folder.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        let units = folder.join("units");
+        fs::create_dir_all(&units)?;
+        let ignore = folder.join(".gitignore");
+        if !ignore.exists() {
+            fs::write(ignore, "*\n")?;
+        }
+        Ok(Self { folder: units, hashes: RwLock::default() })
+    }
+
+    pub(crate) fn key(&self, job: &Job, clang: &Clang) -> Key {
+        let mut hasher = blake3::Hasher::new();
+        let mut part = |text: &[u8]| {
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text);
+        };
+        part(&FORMAT.to_le_bytes());
+        part(clang.fingerprint().as_bytes());
+        part(job.display().as_bytes());
+        part(job.path().as_os_str().as_encoded_bytes());
+        if let Job::Compile(job) = job {
+            part(job.directory.as_os_str().as_encoded_bytes());
+            job.flags.iter().for_each(|f| part(f.as_bytes()));
+        }
+        Key(hasher.finalize().to_hex()[..32].to_owned())
+    }
+
+    pub(crate) fn load(&self, key: &Key) -> Option<PackedUnit> {
+        let bytes = fs::read(self.path(key)).ok()?;
+        let rest = bytes.strip_prefix(MAGIC)?;
+        let (hash, rest) = rest.split_first_chunk::<32>()?;
+        if blake3::hash(rest) != Hash::from_bytes(*hash) {
+            return None;
+        }
+        let (length, rest) = rest.split_first_chunk::<8>()?;
+        let (files, unit) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+        let unchanged = std::str::from_utf8(files).ok()?.lines().all(|line| {
+            let (hash, file) = line.split_once(' ').unwrap_or_default();
+            self.file_hash(file).is_some_and(|now| now.to_hex().as_str() == hash)
+        });
+        if !unchanged {
+            return None;
+        }
+        PackedUnit::from_bytes(unit).ok()
+    }
+
+    /// Stores a unit. Failing to is no reason to fail the run: the next one will be slower, that is all.
+    pub(crate) fn store(&self, key: &Key, files: &[String], unit: &PackedUnit) {
+        let mut listed = String::new();
+        for file in files {
+            // A file that is already gone, or whose name would break the list, cannot be checked later.
+            let Some(hash) = self.file_hash(file).filter(|_| !file.contains('\n')) else { return };
+            listed.push_str(&format!("{} {file}\n", hash.to_hex()));
+        }
+        let mut content = Vec::new();
+        content.extend_from_slice(&(listed.len() as u64).to_le_bytes());
+        content.extend_from_slice(listed.as_bytes());
+        content.extend_from_slice(&unit.to_bytes());
+        let write = || -> io::Result<()> {
+            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+            file.write_all(MAGIC)?;
+            file.write_all(blake3::hash(&content).as_bytes())?;
+            file.write_all(&content)?;
+            file.persist(self.path(key)).map_err(|e| e.error)?;
+            Ok(())
+        };
+        let _ = write();
+    }
+
+    fn path(&self, key: &Key) -> PathBuf {
+        self.folder.join(format!("{}.unit", key.0))
+    }
+
+    fn file_hash(&self, path: &str) -> Option<Hash> {
+        if let Some(known) = self.hashes.read().expect("no holder of this lock panics").get(path) {
+            return *known;
+        }
+        let hash = fs::read(path).ok().map(|bytes| blake3::hash(&bytes));
+        self.hashes.write().expect("no holder of this lock panics").insert(path.to_owned(), hash);
+        hash
+    }
+}

@@ -1,0 +1,129 @@
+//! A module in a context of its own, both given back when dropped.
+
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::path::Path;
+use std::ptr;
+
+use llvm_sys::bit_reader::LLVMParseBitcodeInContext2;
+use llvm_sys::core::*;
+use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
+use llvm_sys::prelude::*;
+use llvm_sys::target::{LLVMGetModuleDataLayout, LLVMPointerSize, LLVMTargetDataRef};
+use llvm_sys::transforms::pass_builder::*;
+
+use super::value::Value;
+
+pub struct Module {
+    context: LLVMContextRef,
+    module: LLVMModuleRef,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    #[error("cannot read {path}: {message}")]
+    Open { path: String, message: String },
+    #[error("{path} is not bitcode of LLVM 19")]
+    Parse { path: String },
+    #[error("LLVM could not prepare {path}: {message}")]
+    Passes { path: String, message: String },
+}
+
+/// LLVM would print and exit on an error; a unit we cannot read is reported like any other.
+extern "C" fn ignore_diagnostic(_: LLVMDiagnosticInfoRef, _: *mut c_void) {}
+
+impl Module {
+    pub fn read(path: &Path) -> Result<Self, ReadError> {
+        let shown = || path.display().to_string();
+        let c_path = CString::new(path.as_os_str().as_encoded_bytes())
+            .map_err(|e| ReadError::Open { path: shown(), message: e.to_string() })?;
+        // SAFETY: every pointer passed is valid for the call; the buffer is disposed of on both ways out, the context
+        // by `Drop` of the value that owns it.
+        unsafe {
+            let mut buffer = ptr::null_mut();
+            let mut message: *mut c_char = ptr::null_mut();
+            if LLVMCreateMemoryBufferWithContentsOfFile(c_path.as_ptr(), &mut buffer, &mut message) != 0 {
+                let text = CStr::from_ptr(message).to_string_lossy().into_owned();
+                LLVMDisposeMessage(message);
+                return Err(ReadError::Open { path: shown(), message: text });
+            }
+            let mut this = Module { context: LLVMContextCreate(), module: ptr::null_mut() };
+            LLVMContextSetDiagnosticHandler(this.context, Some(ignore_diagnostic), ptr::null_mut());
+            let failed = LLVMParseBitcodeInContext2(this.context, buffer, &mut this.module) != 0;
+            LLVMDisposeMemoryBuffer(buffer);
+            if failed {
+                this.module = ptr::null_mut();
+                return Err(ReadError::Parse { path: shown() });
+            }
+            // Debug records have no getters in this C API; the older calls have.
+            LLVMSetIsNewDbgInfoFormat(this.module, 0);
+            this.run_passes(c"inferattrs").map_err(|message| ReadError::Passes { path: shown(), message })?;
+            Ok(this)
+        }
+    }
+
+    fn run_passes(&mut self, passes: &CStr) -> Result<(), String> {
+        // SAFETY: the module is alive; options and error are disposed of here.
+        unsafe {
+            let options = LLVMCreatePassBuilderOptions();
+            let error = LLVMRunPasses(self.module, passes.as_ptr(), ptr::null_mut(), options);
+            LLVMDisposePassBuilderOptions(options);
+            if error.is_null() {
+                return Ok(());
+            }
+            let message = LLVMGetErrorMessage(error);
+            let text = CStr::from_ptr(message).to_string_lossy().into_owned();
+            LLVMDisposeErrorMessage(message);
+            Err(text)
+        }
+    }
+
+    pub(super) fn context(&self) -> LLVMContextRef {
+        self.context
+    }
+
+    pub(super) fn data_layout(&self) -> LLVMTargetDataRef {
+        // SAFETY: the module is alive.
+        unsafe { LLVMGetModuleDataLayout(self.module) }
+    }
+
+    pub fn pointer_bytes(&self) -> u8 {
+        // SAFETY: the layout belongs to the module.
+        unsafe { LLVMPointerSize(self.data_layout()) as u8 }
+    }
+
+    pub fn functions(&self) -> impl Iterator<Item = Value<'_>> {
+        // SAFETY: the list is not changed while the module is borrowed.
+        unsafe { values(LLVMGetFirstFunction(self.module), |v| LLVMGetNextFunction(v)) }
+    }
+
+    pub fn globals(&self) -> impl Iterator<Item = Value<'_>> {
+        // SAFETY: as for functions.
+        unsafe { values(LLVMGetFirstGlobal(self.module), |v| LLVMGetNextGlobal(v)) }
+    }
+
+    pub fn aliases(&self) -> impl Iterator<Item = Value<'_>> {
+        // SAFETY: as for functions.
+        unsafe { values(LLVMGetFirstGlobalAlias(self.module), |v| LLVMGetNextGlobalAlias(v)) }
+    }
+
+    pub fn named_global(&self, name: &CStr) -> Option<Value<'_>> {
+        // SAFETY: the name is a C string, the module alive.
+        Value::from_raw(unsafe { LLVMGetNamedGlobal(self.module, name.as_ptr()) })
+    }
+}
+
+fn values<'m>(first: LLVMValueRef, next: impl Fn(LLVMValueRef) -> LLVMValueRef) -> impl Iterator<Item = Value<'m>> {
+    std::iter::successors(Value::from_raw(first), move |v| Value::from_raw(next(v.raw())))
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        // SAFETY: both were made by us and are disposed of once, the module before its context.
+        unsafe {
+            if !self.module.is_null() {
+                LLVMDisposeModule(self.module);
+            }
+            LLVMContextDispose(self.context);
+        }
+    }
+}

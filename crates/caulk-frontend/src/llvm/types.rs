@@ -1,0 +1,116 @@
+//! LLVM types and their layout.
+
+use std::marker::PhantomData;
+
+use llvm_sys::LLVMTypeKind;
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+use llvm_sys::target::{LLVMABISizeOfType, LLVMOffsetOfElement};
+
+use super::module::Module;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Ty<'m>(LLVMTypeRef, PhantomData<&'m Module>);
+
+pub enum TypeKind<'m> {
+    Void,
+    Int(u32),
+    Float(u32),
+    Pointer,
+    Struct,
+    Array { element: Ty<'m>, length: u64 },
+    Vector,
+    Other,
+}
+
+impl<'m> Ty<'m> {
+    pub(super) fn from_raw(raw: LLVMTypeRef) -> Self {
+        debug_assert!(!raw.is_null());
+        Self(raw, PhantomData)
+    }
+
+    pub fn kind(self) -> TypeKind<'m> {
+        use LLVMTypeKind::*;
+        // SAFETY: the type belongs to the module's context; each getter is called on the kind it is for.
+        unsafe {
+            match LLVMGetTypeKind(self.0) {
+                LLVMVoidTypeKind => TypeKind::Void,
+                LLVMIntegerTypeKind => TypeKind::Int(LLVMGetIntTypeWidth(self.0)),
+                LLVMHalfTypeKind | LLVMBFloatTypeKind => TypeKind::Float(16),
+                LLVMFloatTypeKind => TypeKind::Float(32),
+                LLVMDoubleTypeKind => TypeKind::Float(64),
+                LLVMX86_FP80TypeKind => TypeKind::Float(80),
+                LLVMFP128TypeKind | LLVMPPC_FP128TypeKind => TypeKind::Float(128),
+                LLVMPointerTypeKind => TypeKind::Pointer,
+                LLVMStructTypeKind => TypeKind::Struct,
+                LLVMArrayTypeKind => TypeKind::Array {
+                    element: Ty::from_raw(LLVMGetElementType(self.0)),
+                    length: LLVMGetArrayLength2(self.0),
+                },
+                LLVMVectorTypeKind => TypeKind::Vector,
+                _ => TypeKind::Other,
+            }
+        }
+    }
+
+    pub fn is_sized(self) -> bool {
+        // SAFETY: any type may be asked.
+        unsafe { LLVMTypeIsSized(self.0) != 0 }
+    }
+
+    pub fn size(self, module: &'m Module) -> u64 {
+        // SAFETY: the layout belongs to the module; unsized types are not asked.
+        if self.is_sized() { unsafe { LLVMABISizeOfType(module.data_layout(), self.0) } } else { 0 }
+    }
+
+    /// The name of a struct type, such as `struct.node`; empty for a literal one.
+    pub fn struct_name(self) -> String {
+        // SAFETY: asked of struct types only; the name is a C string owned by the type, or null.
+        unsafe {
+            let name = LLVMGetStructName(self.0);
+            if name.is_null() { String::new() } else { std::ffi::CStr::from_ptr(name).to_string_lossy().into_owned() }
+        }
+    }
+
+    pub fn struct_fields(self) -> Vec<Ty<'m>> {
+        // SAFETY: the vector has room for as many as the type says it has.
+        unsafe {
+            let count = LLVMCountStructElementTypes(self.0);
+            (0..count).map(|i| Ty::from_raw(LLVMStructGetTypeAtIndex(self.0, i))).collect()
+        }
+    }
+
+    pub fn struct_field(self, index: u32) -> Ty<'m> {
+        // SAFETY: indices come from valid IR.
+        Ty::from_raw(unsafe { LLVMStructGetTypeAtIndex(self.0, index) })
+    }
+
+    pub fn field_offset(self, index: u32, module: &'m Module) -> u64 {
+        // SAFETY: as above; the struct is sized, or no field of it could be addressed.
+        unsafe { LLVMOffsetOfElement(module.data_layout(), self.0, index) }
+    }
+
+    pub fn element(self) -> Ty<'m> {
+        // SAFETY: asked of arrays and vectors only.
+        Ty::from_raw(unsafe { LLVMGetElementType(self.0) })
+    }
+
+    pub fn function_params(self) -> Vec<Ty<'m>> {
+        // SAFETY: asked of function types only; the buffer has the length LLVM says.
+        unsafe {
+            let mut raw = vec![std::ptr::null_mut(); LLVMCountParamTypes(self.0) as usize];
+            LLVMGetParamTypes(self.0, raw.as_mut_ptr());
+            raw.into_iter().map(Ty::from_raw).collect()
+        }
+    }
+
+    pub fn function_return(self) -> Ty<'m> {
+        // SAFETY: asked of function types only.
+        Ty::from_raw(unsafe { LLVMGetReturnType(self.0) })
+    }
+
+    pub fn is_variadic(self) -> bool {
+        // SAFETY: asked of function types only.
+        unsafe { LLVMIsFunctionVarArg(self.0) != 0 }
+    }
+}

@@ -1,0 +1,400 @@
+//! LLVM values: functions, globals, instructions, constants.
+
+use std::ffi::CStr;
+use std::marker::PhantomData;
+
+use llvm_sys::core::*;
+use llvm_sys::debuginfo::{LLVMGetSubprogram, LLVMInstructionGetDebugLoc};
+use llvm_sys::prelude::*;
+pub use llvm_sys::{
+    LLVMAtomicRMWBinOp as AtomicOp, LLVMIntPredicate as Predicate, LLVMLinkage as Linkage, LLVMOpcode as Opcode,
+    LLVMValueKind as ValueKind,
+};
+use llvm_sys::{LLVMAttributeFunctionIndex, LLVMAttributeReturnIndex, LLVMThreadLocalMode};
+
+use super::metadata::Metadata;
+use super::module::Module;
+use super::text;
+use super::types::Ty;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Value<'m>(LLVMValueRef, PhantomData<&'m Module>);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BlockRef<'m>(LLVMBasicBlockRef, PhantomData<&'m Module>);
+
+/// Where an attribute stands.
+#[derive(Clone, Copy)]
+pub enum AttributeSite {
+    Function,
+    Return,
+    Param(u32),
+}
+
+/// The numbers of the attributes we read, looked up once.
+pub struct AttributeKinds([u32; Attribute::ALL.len()]);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Attribute {
+    NoReturn,
+    NoUnwind,
+    NoAlias,
+    NonNull,
+    NoCapture,
+    ReadOnly,
+    ReadNone,
+    Returned,
+    ByVal,
+    StructRet,
+    Memory,
+    AllocSize,
+}
+
+impl Attribute {
+    const ALL: [(Attribute, &'static str); 12] = [
+        (Attribute::NoReturn, "noreturn"),
+        (Attribute::NoUnwind, "nounwind"),
+        (Attribute::NoAlias, "noalias"),
+        (Attribute::NonNull, "nonnull"),
+        (Attribute::NoCapture, "nocapture"),
+        (Attribute::ReadOnly, "readonly"),
+        (Attribute::ReadNone, "readnone"),
+        (Attribute::Returned, "returned"),
+        (Attribute::ByVal, "byval"),
+        (Attribute::StructRet, "sret"),
+        (Attribute::Memory, "memory"),
+        (Attribute::AllocSize, "allocsize"),
+    ];
+}
+
+impl AttributeKinds {
+    pub fn new() -> Self {
+        Self(Attribute::ALL.map(|(_, name)| {
+            // SAFETY: the name is given with its length.
+            unsafe { LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len()) }
+        }))
+    }
+
+    fn number(&self, attribute: Attribute) -> u32 {
+        self.0[attribute as usize]
+    }
+}
+
+impl AttributeSite {
+    fn index(self) -> u32 {
+        match self {
+            AttributeSite::Function => LLVMAttributeFunctionIndex,
+            AttributeSite::Return => LLVMAttributeReturnIndex,
+            AttributeSite::Param(i) => i + 1,
+        }
+    }
+}
+
+impl<'m> BlockRef<'m> {
+    pub fn instructions(self) -> impl Iterator<Item = Value<'m>> {
+        // SAFETY: the block is alive and not changed.
+        let first = Value::from_raw(unsafe { LLVMGetFirstInstruction(self.0) });
+        // SAFETY: as above.
+        std::iter::successors(first, |v| Value::from_raw(unsafe { LLVMGetNextInstruction(v.0) }))
+    }
+}
+
+// SAFETY of every call below: the value is alive as long as the module it borrows; each accessor is only called on the
+// kind of value it is for, which valid IR and the caller's match on kind or opcode guarantee.
+impl<'m> Value<'m> {
+    pub(super) fn from_raw(raw: LLVMValueRef) -> Option<Self> {
+        (!raw.is_null()).then_some(Self(raw, PhantomData))
+    }
+
+    pub(super) fn raw(self) -> LLVMValueRef {
+        self.0
+    }
+
+    fn expect(raw: LLVMValueRef) -> Self {
+        Self::from_raw(raw).expect("valid IR has this operand")
+    }
+
+    pub fn kind(self) -> ValueKind {
+        unsafe { LLVMGetValueKind(self.0) }
+    }
+
+    pub fn ty(self) -> Ty<'m> {
+        Ty::from_raw(unsafe { LLVMTypeOf(self.0) })
+    }
+
+    pub fn name(self) -> String {
+        let mut length = 0;
+        unsafe {
+            let data = LLVMGetValueName2(self.0, &mut length);
+            text(data, length)
+        }
+    }
+
+    pub fn operand_count(self) -> u32 {
+        unsafe { LLVMGetNumOperands(self.0) as u32 }
+    }
+
+    pub fn operand(self, index: u32) -> Value<'m> {
+        Self::expect(unsafe { LLVMGetOperand(self.0, index) })
+    }
+
+    pub fn operands(self) -> impl Iterator<Item = Value<'m>> {
+        (0..self.operand_count()).filter_map(move |i| Self::from_raw(unsafe { LLVMGetOperand(self.0, i) }))
+    }
+
+    // Functions and globals.
+
+    pub fn is_declaration(self) -> bool {
+        unsafe { LLVMIsDeclaration(self.0) != 0 }
+    }
+
+    pub fn linkage(self) -> Linkage {
+        unsafe { LLVMGetLinkage(self.0) }
+    }
+
+    /// The type of a function, or of the contents of a global.
+    pub fn value_type(self) -> Ty<'m> {
+        Ty::from_raw(unsafe { LLVMGlobalGetValueType(self.0) })
+    }
+
+    pub fn intrinsic_id(self) -> u32 {
+        unsafe { LLVMGetIntrinsicID(self.0) }
+    }
+
+    pub fn params(self) -> Vec<Value<'m>> {
+        unsafe { (0..LLVMCountParams(self.0)).map(|i| Self::expect(LLVMGetParam(self.0, i))).collect() }
+    }
+
+    pub fn blocks(self) -> Vec<BlockRef<'m>> {
+        unsafe {
+            let mut raw = vec![std::ptr::null_mut(); LLVMCountBasicBlocks(self.0) as usize];
+            LLVMGetBasicBlocks(self.0, raw.as_mut_ptr());
+            raw.into_iter().map(|b| BlockRef(b, PhantomData)).collect()
+        }
+    }
+
+    pub fn subprogram(self) -> Option<Metadata<'m>> {
+        Metadata::from_raw(unsafe { LLVMGetSubprogram(self.0) })
+    }
+
+    pub fn attribute(self, site: AttributeSite, attribute: Attribute, kinds: &AttributeKinds) -> Option<u64> {
+        unsafe {
+            let found = LLVMGetEnumAttributeAtIndex(self.0, site.index(), kinds.number(attribute));
+            attribute_value(found, attribute)
+        }
+    }
+
+    pub fn call_attribute(self, site: AttributeSite, attribute: Attribute, kinds: &AttributeKinds) -> Option<u64> {
+        unsafe {
+            let found = LLVMGetCallSiteEnumAttribute(self.0, site.index(), kinds.number(attribute));
+            attribute_value(found, attribute)
+        }
+    }
+
+    pub fn initializer(self) -> Option<Value<'m>> {
+        Self::from_raw(unsafe { LLVMGetInitializer(self.0) })
+    }
+
+    pub fn is_global_constant(self) -> bool {
+        unsafe { LLVMIsGlobalConstant(self.0) != 0 }
+    }
+
+    pub fn is_thread_local(self) -> bool {
+        unsafe { LLVMGetThreadLocalMode(self.0) != LLVMThreadLocalMode::LLVMNotThreadLocal }
+    }
+
+    pub fn section(self) -> String {
+        unsafe {
+            let section = LLVMGetSection(self.0);
+            if section.is_null() { String::new() } else { CStr::from_ptr(section).to_string_lossy().into_owned() }
+        }
+    }
+
+    pub fn aliasee(self) -> Value<'m> {
+        Self::expect(unsafe { LLVMAliasGetAliasee(self.0) })
+    }
+
+    /// The `!dbg` metadata of a global variable.
+    pub fn global_debug_info(self) -> Option<Metadata<'m>> {
+        const DBG_KIND: u32 = 0; // fixed by LLVM: MD_dbg
+        unsafe {
+            let mut count = 0;
+            let entries = LLVMGlobalCopyAllMetadata(self.0, &mut count);
+            let found = (0..count as u32)
+                .find(|&i| LLVMValueMetadataEntriesGetKind(entries, i) == DBG_KIND)
+                .and_then(|i| Metadata::from_raw(LLVMValueMetadataEntriesGetMetadata(entries, i)));
+            LLVMDisposeValueMetadataEntries(entries);
+            found
+        }
+    }
+
+    // Constants.
+
+    pub fn int_value(self) -> u64 {
+        unsafe { LLVMConstIntGetZExtValue(self.0) }
+    }
+
+    pub fn int_value_signed(self) -> i64 {
+        unsafe { LLVMConstIntGetSExtValue(self.0) }
+    }
+
+    pub fn float_value(self) -> f64 {
+        let mut inexact = 0;
+        unsafe { LLVMConstRealGetDouble(self.0, &mut inexact) }
+    }
+
+    pub fn const_opcode(self) -> Opcode {
+        unsafe { LLVMGetConstOpcode(self.0) }
+    }
+
+    pub fn is_null(self) -> bool {
+        unsafe { LLVMIsNull(self.0) != 0 }
+    }
+
+    /// An element of a constant struct, array or vector.
+    pub fn element(self, index: u32) -> Option<Value<'m>> {
+        Self::from_raw(unsafe { LLVMGetAggregateElement(self.0, index) })
+    }
+
+    /// The bytes of a constant array of i8, if it is one.
+    pub fn string_bytes(self) -> Option<&'m [u8]> {
+        unsafe {
+            if LLVMIsConstantString(self.0) == 0 {
+                return None;
+            }
+            let mut length = 0;
+            let data = LLVMGetAsString(self.0, &mut length);
+            Some(std::slice::from_raw_parts(data.cast(), length))
+        }
+    }
+
+    // Instructions.
+
+    pub fn opcode(self) -> Opcode {
+        unsafe { LLVMGetInstructionOpcode(self.0) }
+    }
+
+    pub fn debug_location(self) -> Option<Metadata<'m>> {
+        Metadata::from_raw(unsafe { LLVMInstructionGetDebugLoc(self.0) })
+    }
+
+    pub fn allocated_type(self) -> Ty<'m> {
+        Ty::from_raw(unsafe { LLVMGetAllocatedType(self.0) })
+    }
+
+    pub fn is_volatile(self) -> bool {
+        unsafe { LLVMGetVolatile(self.0) != 0 }
+    }
+
+    pub fn gep_source_type(self) -> Ty<'m> {
+        Ty::from_raw(unsafe { LLVMGetGEPSourceElementType(self.0) })
+    }
+
+    pub fn no_signed_wrap(self) -> bool {
+        unsafe { LLVMGetNSW(self.0) != 0 }
+    }
+
+    pub fn no_unsigned_wrap(self) -> bool {
+        unsafe { LLVMGetNUW(self.0) != 0 }
+    }
+
+    pub fn predicate(self) -> Predicate {
+        unsafe { LLVMGetICmpPredicate(self.0) }
+    }
+
+    pub fn aggregate_indices(self) -> &'m [u32] {
+        unsafe { std::slice::from_raw_parts(LLVMGetIndices(self.0), LLVMGetNumIndices(self.0) as usize) }
+    }
+
+    pub fn atomic_op(self) -> AtomicOp {
+        unsafe { LLVMGetAtomicRMWBinOp(self.0) }
+    }
+
+    pub fn called_value(self) -> Value<'m> {
+        Self::expect(unsafe { LLVMGetCalledValue(self.0) })
+    }
+
+    pub fn called_type(self) -> Ty<'m> {
+        Ty::from_raw(unsafe { LLVMGetCalledFunctionType(self.0) })
+    }
+
+    pub fn args(self) -> impl Iterator<Item = Value<'m>> {
+        let count = unsafe { LLVMGetNumArgOperands(self.0) };
+        (0..count).map(move |i| self.operand(i))
+    }
+
+    pub fn assembly_text(self) -> String {
+        let mut length = 0;
+        unsafe {
+            let data = LLVMGetInlineAsmAsmString(self.0, &mut length);
+            text(data, length)
+        }
+    }
+
+    pub fn successors(self) -> Vec<BlockRef<'m>> {
+        unsafe {
+            (0..LLVMGetNumSuccessors(self.0)).map(|i| BlockRef(LLVMGetSuccessor(self.0, i), PhantomData)).collect()
+        }
+    }
+
+    pub fn is_conditional(self) -> bool {
+        unsafe { LLVMIsConditional(self.0) != 0 }
+    }
+
+    pub fn phi_incoming(self) -> impl Iterator<Item = (BlockRef<'m>, Value<'m>)> {
+        let count = unsafe { LLVMCountIncoming(self.0) };
+        (0..count).map(move |i| unsafe {
+            (BlockRef(LLVMGetIncomingBlock(self.0, i), PhantomData), Self::expect(LLVMGetIncomingValue(self.0, i)))
+        })
+    }
+
+    /// The metadata behind an operand of a debug intrinsic.
+    pub fn as_metadata(self) -> Option<Metadata<'m>> {
+        Metadata::from_raw(unsafe { LLVMValueAsMetadata(self.0) })
+    }
+
+    /// The one value wrapped by the metadata operand of a debug intrinsic (`metadata ptr %x`).
+    pub fn wrapped_value(self) -> Option<Value<'m>> {
+        unsafe {
+            if LLVMGetMDNodeNumOperands(self.0) != 1 {
+                return None;
+            }
+            let mut value = std::ptr::null_mut();
+            LLVMGetMDNodeOperands(self.0, &mut value);
+            Self::from_raw(value)
+        }
+    }
+
+    pub fn intrinsic_name(id: u32) -> String {
+        let mut length = 0;
+        unsafe {
+            let data = LLVMIntrinsicGetName(id, &mut length);
+            text(data, length)
+        }
+    }
+}
+
+/// # Safety
+/// `found` is null or an attribute of a living value.
+unsafe fn attribute_value(found: LLVMAttributeRef, attribute: Attribute) -> Option<u64> {
+    if found.is_null() {
+        return None;
+    }
+    match attribute {
+        // Type attributes have no number.
+        Attribute::ByVal | Attribute::StructRet => Some(0),
+        _ => Some(unsafe { LLVMGetEnumAttributeValue(found) }),
+    }
+}
+
+impl std::fmt::Debug for Value<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // SAFETY: LLVM prints into a message of its own, disposed of here.
+        unsafe {
+            let printed = LLVMPrintValueToString(self.0);
+            let result = f.write_str(&CStr::from_ptr(printed).to_string_lossy());
+            LLVMDisposeMessage(printed);
+            result
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The body of one function, block by block.
+
+use caulk_ir::place::Inlined;
+use caulk_ir::{BlockId, Body, FileId, FunctionId, Inst, InstId, Operand, Place, PlaceId, Variable};
+use caulk_ir::{UnknownReason, VarId};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::unit::Lowering;
+use crate::llvm::{BlockRef, Metadata, Value};
+use crate::ssa::{self, Draft};
+
+/// Inlined-at chains are cut here; only bitcode optimised before it reached us has any.
+const MAX_INLINE_DEPTH: usize = 32;
+
+pub(super) struct FunctionLowering<'l, 'm> {
+    pub unit: &'l mut Lowering<'m>,
+    pub function: FunctionId,
+    pub draft: Draft,
+    /// The instruction each LLVM value becomes; made for all before the first is lowered, since phis look ahead.
+    pub values: FxHashMap<Value<'m>, InstId>,
+    pub blocks: FxHashMap<BlockRef<'m>, BlockId>,
+    pub variables: FxHashMap<Metadata<'m>, VarId>,
+    places: FxHashMap<Metadata<'m>, PlaceId>,
+    /// Where the next instruction goes, and the place it has.
+    pub block: BlockId,
+    pub place: PlaceId,
+    nowhere: PlaceId,
+}
+
+pub(super) fn lower_body<'m>(unit: &mut Lowering<'m>, value: Value<'m>) -> Body {
+    let function = unit.functions[&value];
+    let file = unit.unit.functions[function].file.unwrap_or(FileId(0));
+    if unit.unit.files.is_empty() {
+        let source = unit.unit.source.clone();
+        let source = unit.intern(&source);
+        unit.unit.files.push(source);
+    }
+    let mut draft = Draft::default();
+    let nowhere = draft.place(Place { file, line: 0, column: 0, inlined: None });
+    let mut lowering = FunctionLowering {
+        unit,
+        function,
+        draft,
+        values: FxHashMap::default(),
+        blocks: FxHashMap::default(),
+        variables: FxHashMap::default(),
+        places: FxHashMap::default(),
+        block: BlockId(0),
+        place: nowhere,
+        nowhere,
+    };
+    lowering.lower_params(value);
+    lowering.lower_blocks(value);
+    lowering.name_params();
+    ssa::finish(lowering.draft)
+}
+
+impl<'m> FunctionLowering<'_, 'm> {
+    fn lower_params(&mut self, function: Value<'m>) {
+        for (index, param) in function.params().into_iter().enumerate() {
+            let ty = self.unit.lower_type(param.ty());
+            let id = self.draft.add_inst(Inst::Param { index: index as u32, ty }, self.nowhere);
+            self.values.insert(param, id);
+            self.draft.params += 1;
+        }
+    }
+
+    fn lower_blocks(&mut self, function: Value<'m>) {
+        let blocks = function.blocks();
+        for &block in &blocks {
+            let id = self.draft.blocks.push(Vec::new());
+            self.blocks.insert(block, id);
+            for inst in block.instructions() {
+                if !is_void(inst) {
+                    let reserved = self.draft.add_inst(Inst::Unreachable, self.nowhere);
+                    self.values.insert(inst, reserved);
+                }
+            }
+        }
+        for &block in &blocks {
+            self.block = self.blocks[&block];
+            for inst in block.instructions() {
+                self.place = inst.debug_location().map_or(self.nowhere, |l| self.lower_place(l));
+                self.lower_instruction(inst);
+            }
+        }
+    }
+
+    pub fn lower_place(&mut self, location: Metadata<'m>) -> PlaceId {
+        self.lower_place_at_depth(location, 0)
+    }
+
+    fn lower_place_at_depth(&mut self, location: Metadata<'m>, depth: usize) -> PlaceId {
+        if let Some(&id) = self.places.get(&location) {
+            return id;
+        }
+        let scope = location.location_scope();
+        let file = scope.and_then(Metadata::scope_file).map_or(FileId(0), |f| self.unit.file(f));
+        let inlined = location.location_inlined_at().filter(|_| depth < MAX_INLINE_DEPTH).map(|at| {
+            let name = scope.and_then(|s| self.unit.enclosing_function(s)).unwrap_or_default();
+            Inlined { function: self.unit.intern(&name), at: self.lower_place_at_depth(at, depth + 1) }
+        });
+        let (line, column) = (location.location_line(), location.location_column());
+        let id = self.draft.place(Place { file, line, column, inlined });
+        self.places.insert(location, id);
+        id
+    }
+
+    /// Appends an instruction that no LLVM value stands for.
+    pub fn emit(&mut self, inst: Inst) -> InstId {
+        self.draft.append(self.block, inst, self.place)
+    }
+
+    /// Appends the instruction that an LLVM value becomes.
+    pub fn define(&mut self, value: Value<'m>, inst: Inst) {
+        match self.values.get(&value) {
+            Some(&id) => {
+                self.draft.insts[id] = inst;
+                self.draft.inst_places[id] = self.place;
+                self.draft.blocks[self.block].push(id);
+            }
+            None => drop(self.emit(inst)),
+        }
+    }
+
+    /// Makes an LLVM value the same as one we already have.
+    pub fn forward(&mut self, value: Value<'m>, same: Operand) {
+        let ty = self.unit.lower_type(value.ty());
+        self.define(value, Inst::Cast { op: caulk_ir::CastOp::Bits, from: ty, to: ty, value: same });
+    }
+
+    pub fn define_unknown(&mut self, value: Value<'m>, reason: UnknownReason, operands: SmallVec<[Operand; 2]>) {
+        *self.unit.unit.unknowns.entry(reason).or_insert(0) += 1;
+        let ty = self.unit.lower_type(value.ty());
+        self.define(value, Inst::Unknown { ty, reason, operands });
+    }
+
+    /// The source variable of a debug-info node.
+    pub fn variable(&mut self, node: Metadata<'m>) -> VarId {
+        if let Some(&id) = self.variables.get(&node) {
+            return id;
+        }
+        // DILocalVariable: scope, name, file, type.
+        let operands = node.operands(self.unit.module);
+        let name = operands.string(1).unwrap_or_default();
+        let name = self.unit.intern(&name);
+        let pointee = operands.node(3).map(|ty| self.unit.pointee(ty)).unwrap_or_default();
+        if let Some(target) = pointee.target {
+            self.unit.fill(target);
+        }
+        let id = self.draft.vars.push(Variable { name, param: None, line: node.variable_line(), pointee });
+        self.variables.insert(node, id);
+        id
+    }
+
+    /// A variable whose slot is filled from a parameter at the start is that parameter.
+    fn name_params(&mut self) {
+        let entry = &self.draft.blocks[Body::ENTRY];
+        for &id in entry {
+            let Inst::Store { value: Operand::Value(from), address: Operand::Value(to), .. } = self.draft.insts[id]
+            else {
+                continue;
+            };
+            let Inst::Param { index, .. } = self.draft.insts[from] else { continue };
+            let Inst::Local { var: Some(var), .. } = self.draft.insts[to] else { continue };
+            let variable = &mut self.draft.vars[var];
+            if variable.param.is_none() {
+                variable.param = Some(index);
+                let name = variable.name;
+                let params = &mut self.unit.unit.functions[self.function].params;
+                if let Some(param) = params.get_mut(index as usize) {
+                    param.name.get_or_insert(name);
+                    if param.pointee == Default::default() {
+                        param.pointee = variable.pointee;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Void in LLVM's own sense: no value at all (tokens and metadata have no type in core IR, but are values).
+fn is_void(inst: Value<'_>) -> bool {
+    matches!(inst.ty().kind(), crate::llvm::TypeKind::Void)
+}

@@ -1,0 +1,54 @@
+//! Instructions that end a block.
+
+use caulk_ir::{Inst, UnknownReason};
+
+use super::function::FunctionLowering;
+use crate::llvm::{Opcode, Value};
+
+impl<'m> FunctionLowering<'_, 'm> {
+    pub fn lower_terminator(&mut self, inst: Value<'m>) {
+        use Opcode::*;
+        let targets: Vec<_> = inst.successors().into_iter().map(|b| self.blocks[&b]).collect();
+        let lowered = match inst.opcode() {
+            LLVMRet if inst.operand_count() == 0 => Inst::Return { value: None },
+            LLVMRet => Inst::Return { value: Some(self.operand_with_parts(inst.operand(0))) },
+            LLVMBr if inst.is_conditional() => {
+                let cond = self.operand(inst.operand(0));
+                Inst::Branch { cond, then: targets[0], other: targets[1] }
+            }
+            LLVMBr => Inst::Jump { target: targets[0] },
+            LLVMSwitch => self.lower_switch(inst, &targets),
+            LLVMIndirectBr => {
+                let address = self.operand(inst.operand(0));
+                if targets.is_empty() { Inst::Unreachable } else { Inst::IndirectJump { address, targets } }
+            }
+            LLVMResume => Inst::Resume { value: self.operand(inst.operand(0)) },
+            LLVMUnreachable => Inst::Unreachable,
+            // `asm goto`, and exception handling of other platforms: some successor is taken, which one is unknown.
+            opcode => {
+                let reason = if opcode == LLVMCallBr { UnknownReason::Instruction } else { UnknownReason::Exception };
+                self.lower_unknown(inst, reason);
+                return self.jump_to_any(targets);
+            }
+        };
+        self.emit(lowered);
+    }
+
+    fn jump_to_any(&mut self, targets: Vec<caulk_ir::BlockId>) {
+        let address = self.draft.constant(caulk_ir::Constant::Undef(caulk_ir::Type::Ptr));
+        let jump = match targets.as_slice() {
+            [] => Inst::Unreachable,
+            [only] => Inst::Jump { target: *only },
+            _ => Inst::IndirectJump { address, targets },
+        };
+        self.emit(jump);
+    }
+
+    fn lower_switch(&mut self, inst: Value<'m>, targets: &[caulk_ir::BlockId]) -> Inst {
+        // Operands: value, default, then case and target in turn; successors: default, then the targets.
+        let ty = self.unit.lower_type(inst.operand(0).ty());
+        let value = self.operand(inst.operand(0));
+        let cases = (1..targets.len()).map(|i| (inst.operand(2 * i as u32).int_value(), targets[i])).collect();
+        Inst::Switch { ty, value, cases, default: targets[0] }
+    }
+}

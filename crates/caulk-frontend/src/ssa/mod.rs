@@ -1,0 +1,27 @@
+//! From the memory form that clang writes to SSA, on core IR alone.
+//!
+//! LLVM's own mem2reg is not used: it forgets which assignment overwrote what, where a scope ended, and merges all
+//! return statements into one. Those are exactly the places a leak report must name.
+
+mod draft;
+mod finish;
+mod merge_chains;
+mod promote;
+mod thread_cleanups;
+mod thread_returns;
+
+pub use draft::Draft;
+
+use caulk_ir::Body;
+
+/// Turns a draft, as lowered instruction by instruction, into a body in SSA form.
+pub fn finish(mut draft: Draft) -> Body {
+    draft.remove_unreachable();
+    thread_cleanups::run(&mut draft);
+    thread_returns::run(&mut draft);
+    draft.remove_unreachable();
+    merge_chains::run(&mut draft);
+    draft.remove_unreachable();
+    promote::run(&mut draft);
+    finish::run(draft)
+}

@@ -1,0 +1,127 @@
+//! All arguments, in one place.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Finds memory leaks in C and C++ programs without running them.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    //PROGRAM
+    Ir(IrOptions),
+    //GRAPH
+    Capture(CaptureOptions),
+}
+
+/// What to read, and how: the same for every command that reads a project.
+#[derive(Debug, Args)]
+pub struct InputOptions {
+    /// Source files, .bc or .ll files, a directory with a compilation database, or a database. Without any, the database
+    /// of the current directory or of build*/ is read.
+    #[arg(value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
+
+    /// Directory that holds compile_commands.json, or the file itself.
+    #[arg(short = 'p', long = "build-dir", value_name = "DIR")]
+    pub build_dir: Option<PathBuf>,
+
+    /// Leave out units whose path matches (may be given several times).
+    #[arg(long, value_name = "GLOB")]
+    pub exclude: Vec<String>,
+
+    /// Read a file once for every set of flags it is compiled with, not only for the first.
+    #[arg(long)]
+    pub all_flag_sets: bool,
+
+    /// How many units to work on at once [default: all cores].
+    #[arg(short, long, value_name = "N")]
+    pub jobs: Option<std::num::NonZeroUsize>,
+
+    /// Where lowered units are kept between runs.
+    #[arg(long, value_name = "DIR", default_value = ".caulk")]
+    pub cache: PathBuf,
+
+    /// Read everything anew and keep nothing.
+    #[arg(long)]
+    pub no_cache: bool,
+
+    /// The clang to use [default: clang-19, or clang if it is version 19].
+    #[arg(long, value_name = "PATH")]
+    pub clang: Option<PathBuf>,
+
+    /// Say nothing but results and errors.
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    /// Flags for clang, for sources that no database describes; added to those of a database.
+    #[arg(last = true, value_name = "CLANG_FLAGS")]
+    pub flags: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TableFormat {
+    Text,
+    Json,
+}
+
+/// Show what was read: units, functions, calls, and what was lost.
+#[derive(Debug, Args)]
+pub struct ProgramOptions {
+    #[command(flatten)]
+    pub input: InputOptions,
+
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: TableFormat,
+}
+
+/// Print the core IR of what is read.
+#[derive(Debug, Args)]
+pub struct IrOptions {
+    #[command(flatten)]
+    pub input: InputOptions,
+
+    /// Only this function (its name in the source, or its symbol).
+    #[arg(short, long, value_name = "NAME")]
+    pub function: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GraphKind {
+    /// Who calls whom.
+    Calls,
+    /// The control flow of a function.
+    Cfg,
+}
+
+/// Draw a graph, in the DOT language of Graphviz.
+#[derive(Debug, Args)]
+pub struct GraphOptions {
+    #[command(flatten)]
+    pub input: InputOptions,
+
+    #[arg(long, value_enum)]
+    pub kind: GraphKind,
+
+    /// The function in the middle (of calls), or the one to draw (cfg).
+    #[arg(short, long, value_name = "NAME")]
+    pub function: Option<String>,
+}
+
+/// Run a build and write its compilation database.
+#[derive(Debug, Args)]
+pub struct CaptureOptions {
+    /// Where to write the database.
+    #[arg(short, long, value_name = "FILE", default_value = caulk_capture::DATABASE_NAME)]
+    pub output: PathBuf,
+
+    /// The build, such as `make -j4`.
+    #[arg(last = true, required = true, value_name = "BUILD")]
+    pub build: Vec<String>,
+}

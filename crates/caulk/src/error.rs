@@ -1,0 +1,35 @@
+//! What can go wrong, and the exit statuses that tell it.
+
+use std::io;
+
+/// Exit statuses, as documented in the README.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Nothing found and everything read.
+    Clean = 0,
+    /// The job could not be done.
+    Failed = 2,
+    /// Done, but some units could not be read.
+    Incomplete = 3,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Capture(#[from] caulk_capture::CaptureError),
+    #[error(transparent)]
+    Clang(#[from] caulk_frontend::ClangError),
+    #[error(transparent)]
+    Read(#[from] caulk_frontend::ReadUnitsError),
+    #[error("cannot use {folder} as the cache: {source}\n  name another folder with --cache DIR, or use --no-cache")]
+    Cache { folder: String, source: io::Error },
+    #[error("none of {0} units could be read; the reasons are above")]
+    NothingRead(usize),
+    #[error("there is no function {0:?} in what was read{1}")]
+    NoSuchFunction(String, String),
+    #[error("{0}")]
+    Usage(String),
+    #[error("cannot write the result: {0}")]
+    Output(#[from] io::Error),
+}

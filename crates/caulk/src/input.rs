@@ -1,0 +1,111 @@
+//! From the arguments to lowered units, telling the user what was lost on the way.
+
+use std::path::Path;
+
+use caulk_capture::{Duplicates, Job, JobList, Request, collect};
+use caulk_frontend::{Cache, Clang, Config, LostUnit, read_units};
+use caulk_ir::PackedUnit;
+
+use crate::arguments::InputOptions;
+use crate::error::{Error, Exit};
+use crate::progress;
+
+/// Everything that was read.
+pub struct Read {
+    pub units: Vec<ReadUnit>,
+    pub lost: Vec<LostUnit>,
+    /// How many units there should have been.
+    pub wanted: usize,
+    pub from_cache: usize,
+    /// Entries of the database that are no units of ours (assembler, duplicates), in words; empty when there are none.
+    pub skipped: String,
+}
+
+pub struct ReadUnit {
+    pub unit: PackedUnit,
+    /// The object file it is compiled to, where the database says so.
+    pub output_hint: Option<String>,
+}
+
+impl Read {
+    /// The exit status of a command that did its work on what was read.
+    pub fn exit(&self) -> Exit {
+        if self.lost.is_empty() { Exit::Clean } else { Exit::Incomplete }
+    }
+}
+
+pub fn threads(options: &InputOptions) -> usize {
+    options.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+}
+
+pub fn read(options: &InputOptions) -> Result<Read, Error> {
+    let list = collect_jobs(options)?;
+    let clang = Clang::find(options.clang.as_deref())?;
+    let cache = if options.no_cache { None } else { Some(open_cache(&options.cache)?) };
+    let config = Config { clang, cache, threads: threads(options) };
+    let bar = progress::bar(list.jobs.len(), "reading", options.quiet);
+    let results = read_units(&list.jobs, &config, &|job: &Job| {
+        bar.set_message(job.display().to_owned());
+        bar.inc(1);
+    })?;
+    bar.finish_and_clear();
+    let read = sort_results(&list, results);
+    tell_lost(&read);
+    if read.units.is_empty() {
+        return Err(Error::NothingRead(read.wanted));
+    }
+    Ok(read)
+}
+
+fn collect_jobs(options: &InputOptions) -> Result<JobList, Error> {
+    let duplicates = if options.all_flag_sets { Duplicates::KeepDifferent } else { Duplicates::FirstOnly };
+    let request = Request {
+        inputs: options.inputs.clone(),
+        database: options.build_dir.clone(),
+        flags: options.flags.clone(),
+        exclude: options.exclude.clone(),
+        duplicates,
+        cwd: std::env::current_dir().map_err(|e| Error::Usage(format!("the current directory is gone: {e}")))?,
+    };
+    Ok(collect(&request)?)
+}
+
+fn open_cache(folder: &Path) -> Result<Cache, Error> {
+    Cache::open(folder).map_err(|source| Error::Cache { folder: folder.display().to_string(), source })
+}
+
+fn sort_results(list: &JobList, results: Vec<Result<caulk_frontend::ReadUnit, LostUnit>>) -> Read {
+    let skipped_losses =
+        list.skipped.losses().map(|unit| LostUnit { source: unit.file.clone(), reason: unit.reason.to_string() });
+    let mut read = Read {
+        units: Vec::with_capacity(results.len()),
+        lost: skipped_losses.collect(),
+        wanted: 0,
+        from_cache: 0,
+        skipped: list.skipped.summary(),
+    };
+    for (job, result) in list.jobs.iter().zip(results) {
+        match result {
+            Ok(unit) => {
+                read.from_cache += usize::from(unit.from_cache);
+                let output_hint = match job {
+                    Job::Compile(job) => job.output_hint.clone(),
+                    Job::Bitcode(_) => None,
+                };
+                read.units.push(ReadUnit { unit: unit.unit, output_hint });
+            }
+            Err(lost) => read.lost.push(lost),
+        }
+    }
+    read.wanted = read.units.len() + read.lost.len();
+    read
+}
+
+fn tell_lost(read: &Read) {
+    for lost in &read.lost {
+        eprintln!("caulk: {} was not read: {}", lost.source, lost.reason);
+    }
+    if !read.lost.is_empty() {
+        eprintln!("caulk: {} of {} units were read", read.units.len(), read.wanted);
+    }
+}
