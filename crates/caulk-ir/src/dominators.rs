@@ -74,7 +74,8 @@ fn immediate_dominators(body: &Body, order: &[BlockId]) -> Vec<usize> {
     let mut changed = true;
     while std::mem::take(&mut changed) {
         for (i, block) in order.iter().enumerate().skip(1) {
-            let done = preds[*block].iter().map(|p| index[*p]).filter(|p| *p != NONE && idoms[*p] != NONE);
+            // From the back: where a long chain leads to one exit over and over, each step up is walked once only.
+            let done = preds[*block].iter().rev().map(|p| index[*p]).filter(|p| *p != NONE && idoms[*p] != NONE);
             let idom = done.reduce(|a, b| intersect(&idoms, a, b)).expect("in reverse post-order some way in is done");
             changed |= std::mem::replace(&mut idoms[i], idom) != idom;
         }

@@ -117,7 +117,10 @@ impl<'a> Printer<'a> {
                 let items = items.iter().map(|i| format!("+{} {}", i.offset, self.constant(i.value, None)));
                 let rest = (!complete).then(|| "...".to_owned());
                 let items: Vec<String> = items.chain(rest).collect();
-                writeln!(out, " = {{ {} }}", items.join(", "))
+                match items.is_empty() {
+                    true => writeln!(out, " = {{ }}"),
+                    false => writeln!(out, " = {{ {} }}", items.join(", ")),
+                }
             }
         }
     }

@@ -13,7 +13,7 @@ use super::print::{Printer, integer};
 use super::words::{BINARY_OPS, CALL_FLAGS, CAST_OPS, COMPARE_OPS, UNKNOWN_REASONS, flag_words, word};
 
 /// Places begin in this column, so that the code reads undisturbed.
-const PLACE_COLUMN: usize = 48;
+const PLACE_COLUMN: usize = 46;
 
 /// Lengths and counts are nearly always of this type.
 pub(super) const LENGTH: Type = Type::Int(64);
@@ -236,15 +236,17 @@ impl<'a> BodyPrinter<'a> {
         }
     }
 
-    /// By name when one field alone has that name and begins there.
+    /// By name when one named field alone begins there (in a union it is anyone's guess which is meant), and no other
+    /// has its name.
     fn field(&self, id: StructId, offset: u64) -> String {
         let label = self.printer.struct_label(id);
         let fields = self.printer.unit.structs.get(id).map_or(&[][..], |s| &s.fields);
         let mut here = fields.iter().filter(|f| f.offset == offset).filter_map(|f| f.name);
-        let unique = here.find(|name| fields.iter().filter(|f| f.name == Some(*name)).count() == 1);
-        match unique {
-            Some(name) => format!("{label}.{}", Name(string(self.printer.unit, name))),
-            None => format!("{label}+{offset}"),
+        match (here.next(), here.next()) {
+            (Some(name), None) if fields.iter().filter(|f| f.name == Some(name)).count() == 1 => {
+                format!("{label}.{}", Name(string(self.printer.unit, name)))
+            }
+            _ => format!("{label}+{offset}"),
         }
     }
 
