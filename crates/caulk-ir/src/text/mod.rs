@@ -21,7 +21,7 @@
 //!   var n line 9 -> *node                          ; a variable used and never declared needs no line
 //! block0:                                          ; any word; the first block needs none
 //!   %2 = call ptr @malloc(i64 16) no_unwind        @ 9:22
-//!   bind n, %2                                     @ 1:9:18 inlined helper at 12:3
+//!   bind n, %2                                     @ 9:18 inlined helper at 12:3
 //!   %4 = address %2, node.next, node+8, +4, [2 * 16], [%1 * 16]
 //!   return 0
 //! }
