@@ -1,1 +1,39 @@
 //! Links lowered units into one program with a call graph.
+//!
+//! This crate owns what only the whole program knows: which definition a symbol means ([`link`], and [`programs`] where
+//! several programs share a database), which structure types are the same ([`types`]), what every call may reach
+//! ([`calls`], through function pointers in [`pointers`] and virtual calls in [`virtual_calls`]), and in which order
+//! functions are analysed bottom-up ([`scc`]).
+//!
+//! *Architecture invariants:* no file system, no LLVM, no knowledge of allocation: that `free` frees is said elsewhere.
+//! Units are never changed. Every body is decoded once while linking and then only when asked for. The program is the same
+//! for any number of threads: what runs in parallel is collected in order, and no hash map is iterated unsorted.
+
+mod assembly;
+mod calls;
+mod config;
+mod dot;
+mod extract;
+mod facts;
+mod ids;
+mod indirect;
+mod link;
+mod locate;
+mod lookup;
+mod nearness;
+mod pointers;
+mod program;
+mod programs;
+mod scc;
+mod symbols;
+mod totals;
+mod types;
+mod virtual_calls;
+
+pub use calls::{CallKind, CallSite, Outcome};
+pub use config::ProgramConfig;
+pub use dot::{DEFAULT_DEPTH, calls_dot, cfg_dot};
+pub use ids::{FuncId, GlobalVarId, TypeId, UnitId};
+pub use program::{FunctionInfo, GlobalInfo, Program, UnitInput};
+pub use totals::Totals;
+pub use types::{FieldInfo, Spot, TypeInfo, Types};

@@ -1,0 +1,285 @@
+//! Virtual calls: tables of virtual functions (`_ZTV`), the class hierarchy (`_ZTI`, and base classes in debug info), and
+//! which functions a call through a slot may reach. Itanium C++ ABI, 2.5 (tables) and 2.9.5 (type information).
+
+use caulk_ir::entity::Entity;
+use caulk_ir::{Constant, InitItem, Initialiser};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::facts::{VirtualCall, World};
+use crate::ids::{FuncId, GlobalVarId, TypeId};
+
+/// Entries of a table that are never called on purpose.
+const NOT_CALLED: [&str; 2] = ["__cxa_pure_virtual", "__cxa_deleted_virtual"];
+
+/// Where a base lies in a class; None for a virtual base, whose place is known only at run time.
+type BaseOffset = Option<i64>;
+type ClassId = usize;
+
+/// The part of a table that objects of one base see.
+#[derive(Debug)]
+struct Group {
+    class: ClassId,
+    /// Where in the object the pointer to this group lies.
+    delta: i64,
+    /// Slot and function, by rising slot.
+    slots: Vec<(u32, FuncId)>,
+}
+
+/// All tables of virtual functions of the program.
+#[derive(Debug, Default)]
+pub(crate) struct VirtualTables {
+    classes: FxHashMap<String, ClassId>,
+    groups: Vec<Group>,
+    /// Of each class, the groups that an object used as that class may point to.
+    groups_of: Vec<Vec<usize>>,
+    /// The class of each structure type that has one.
+    of_type: FxHashMap<TypeId, ClassId>,
+    is_empty: bool,
+}
+
+#[derive(Default)]
+struct Hierarchy {
+    classes: FxHashMap<String, ClassId>,
+    bases: Vec<Vec<(ClassId, BaseOffset)>>,
+}
+
+impl Hierarchy {
+    fn class(&mut self, name: &str) -> ClassId {
+        if let Some(&id) = self.classes.get(name) {
+            return id;
+        }
+        self.bases.push(Vec::new());
+        self.classes.insert(name.to_owned(), self.bases.len() - 1);
+        self.bases.len() - 1
+    }
+
+    fn add_base(&mut self, class: ClassId, base: ClassId, offset: BaseOffset) {
+        if class != base && !self.bases[class].contains(&(base, offset)) {
+            self.bases[class].push((base, offset));
+        }
+    }
+
+    /// The class itself and all its bases, direct or not, with their places.
+    fn ancestors(&self, class: ClassId) -> Vec<(ClassId, BaseOffset)> {
+        let mut found = vec![(class, Some(0))];
+        let mut seen: FxHashSet<(ClassId, BaseOffset)> = found.iter().copied().collect();
+        let mut next = 0;
+        while let Some(&(class, at)) = found.get(next) {
+            next += 1;
+            for &(base, offset) in &self.bases[class] {
+                let place = at.zip(offset).map(|(a, o)| a + o);
+                if seen.insert((base, place)) {
+                    found.push((base, place));
+                }
+            }
+        }
+        found
+    }
+}
+
+impl VirtualTables {
+    pub fn new(world: &World<'_>) -> Self {
+        let tables: Vec<GlobalVarId> =
+            world.globals.iter().filter(|(_, shape)| shape.is_vtable).map(|(id, _)| id).collect();
+        if tables.is_empty() {
+            return Self { is_empty: true, ..Self::default() };
+        }
+        let mut hierarchy = Hierarchy::default();
+        let of_type = classes_of_types(world, &mut hierarchy);
+        bases_from_type_information(world, &mut hierarchy);
+        let mut groups = Vec::new();
+        for table in tables {
+            if let Some(name) = symbol(world, table).strip_prefix("_ZTV") {
+                let class = hierarchy.class(name);
+                groups.extend(groups_of_table(world, table, class));
+            }
+        }
+        let mut groups_of = vec![Vec::new(); hierarchy.bases.len()];
+        for (index, group) in groups.iter().enumerate() {
+            for (class, place) in hierarchy.ancestors(group.class) {
+                if place.is_none_or(|p| p == group.delta) && groups_of[class].last() != Some(&index) {
+                    groups_of[class].push(index);
+                }
+            }
+        }
+        Self { classes: hierarchy.classes, groups, groups_of, of_type, is_empty: false }
+    }
+
+    /// The functions the call may reach, sorted, and whether the class of the object was known. An unknown class
+    /// leaves all functions at that slot of any table.
+    pub fn targets(&self, world: &World<'_>, call: &VirtualCall) -> (Vec<FuncId>, bool) {
+        if self.is_empty {
+            return (Vec::new(), false);
+        }
+        let class = call.class.and_then(|ty| self.of_type.get(&ty).copied());
+        let class = class.or_else(|| {
+            let method = call.method?;
+            let home = world.linked.functions[method];
+            let name = class_of_method(world.units[home.unit.index()].unit.symbol(home.local))?;
+            self.classes.get(&name).copied()
+        });
+        let at_slot = |group: &Group| {
+            let found = group.slots.binary_search_by_key(&call.slot, |s| s.0).ok()?;
+            Some(group.slots[found].1)
+        };
+        let mut found: Vec<FuncId> = match class {
+            Some(class) => self.groups_of[class].iter().filter_map(|&g| at_slot(&self.groups[g])).collect(),
+            None => self.groups.iter().filter_map(at_slot).collect(),
+        };
+        found.sort_unstable();
+        found.dedup();
+        (found, class.is_some())
+    }
+}
+
+fn symbol<'a>(world: &World<'a>, global: GlobalVarId) -> &'a str {
+    let home = world.linked.globals[global];
+    let unit = &world.units[home.unit.index()].unit;
+    unit.str(unit.globals[home.local].symbol)
+}
+
+/// Debug info names a type `_ZTS3Foo` where its table is `_ZTV3Foo`.
+fn classes_of_types(world: &World<'_>, hierarchy: &mut Hierarchy) -> FxHashMap<TypeId, ClassId> {
+    let mut of_type = FxHashMap::default();
+    for (id, info) in world.types.infos.iter() {
+        let unit = &world.units[info.unit.index()].unit;
+        let identity = unit.structs[info.local].identity.map(|s| unit.str(s));
+        if let Some(name) = identity.and_then(|i| i.strip_prefix("_ZTS")) {
+            of_type.insert(id, hierarchy.class(name));
+        }
+    }
+    for (id, info) in world.types.infos.iter() {
+        let Some(&class) = of_type.get(&id) else { continue };
+        for field in info.fields.iter().filter(|f| f.is_base) {
+            if let Some(base) = field.target.and_then(|t| of_type.get(&t)) {
+                hierarchy.add_base(class, *base, i64::try_from(field.offset).ok());
+            }
+        }
+    }
+    of_type
+}
+
+fn bases_from_type_information(world: &World<'_>, hierarchy: &mut Hierarchy) {
+    for id in world.globals.keys() {
+        let Some(name) = symbol(world, id).strip_prefix("_ZTI") else { continue };
+        let items = items(world, id);
+        let word = u64::from(pointer_bytes(world, id));
+        let class = hierarchy.class(name);
+        let int_at = |offset: u64| items.iter().find(|i| i.offset == offset).and_then(|i| i.value.as_signed());
+        let found: Vec<(u64, &str)> = items
+            .iter()
+            .filter_map(|i| Some((i.offset, type_information(world, id, i)?)))
+            .filter(|(offset, _)| *offset >= 2 * word)
+            .collect();
+        for (offset, base) in found {
+            let base = hierarchy.class(base);
+            // One base at offset zero has no more words; several have flags and count before, and a word of flags
+            // each: whether it is virtual in bit 0, its offset from bit 8.
+            let place = if offset == 2 * word {
+                Some(0)
+            } else {
+                let flags = int_at(offset + word).unwrap_or(0);
+                (flags & 1 == 0).then_some(flags >> 8)
+            };
+            hierarchy.add_base(class, base, place);
+        }
+    }
+}
+
+/// Groups begin after a pointer to type information, which follows the offset to the top of the object. Without type
+/// information only the offset, negative and thus not zero, tells where another group begins.
+fn groups_of_table(world: &World<'_>, table: GlobalVarId, class: ClassId) -> Vec<Group> {
+    let items = items(world, table);
+    let word = u64::from(pointer_bytes(world, table));
+    let int_at = |offset: u64| items.iter().find(|i| i.offset == offset).and_then(|i| i.value.as_signed());
+    let mut starts: Vec<(u64, i64)> = items
+        .iter()
+        .filter(|i| i.offset >= word && type_information(world, table, i).is_some())
+        .map(|i| (i.offset + word, int_at(i.offset - word).unwrap_or(0)))
+        .collect();
+    if starts.is_empty() {
+        starts.push((2 * word, 0));
+        let offsets = items.iter().filter_map(|i| Some((i.offset, i.value.as_signed()?)));
+        starts.extend(offsets.filter(|o| o.1 < 0).map(|(at, to_top)| (at + 2 * word, to_top)));
+    }
+    let home = world.linked.globals[table];
+    let unit = &world.units[home.unit.index()].unit;
+    let map = world.map(home.unit);
+    let mut groups: Vec<Group> =
+        starts.iter().map(|&(_, to_top)| Group { class, delta: -to_top, slots: Vec::new() }).collect();
+    for item in items {
+        let Constant::Function(function) = item.value else { continue };
+        let group = starts.partition_point(|s| s.0 <= item.offset);
+        if group == 0 || NOT_CALLED.contains(&unit.symbol(function)) {
+            continue;
+        }
+        let slot = (item.offset - starts[group - 1].0) / word;
+        groups[group - 1].slots.push((slot as u32, map.functions.first(function)));
+    }
+    groups
+}
+
+fn items<'a>(world: &World<'a>, global: GlobalVarId) -> &'a [InitItem] {
+    match &world.global(global).init {
+        Initialiser::Items { items, .. } => items,
+        _ => &[],
+    }
+}
+
+fn pointer_bytes(world: &World<'_>, global: GlobalVarId) -> u8 {
+    world.units[world.linked.globals[global].unit.index()].unit.pointer_bytes.max(1)
+}
+
+/// The class whose type information an item points to.
+fn type_information<'a>(world: &World<'a>, holder: GlobalVarId, item: &InitItem) -> Option<&'a str> {
+    let Constant::Global { global, offset: 0 } = item.value else { return None };
+    let unit = &world.units[world.linked.globals[holder].unit.index()].unit;
+    unit.str(unit.globals[global].symbol).strip_prefix("_ZTI")
+}
+
+/// The mangled class of a method, as it stands in the name of the class's table: `3Foo` of `_ZN3Foo3barEv`, `N2ns3FooE` of
+/// `_ZN2ns3Foo3barEv`. Only plain names are understood; templates and substitutions say nothing.
+fn class_of_method(symbol: &str) -> Option<String> {
+    let nested = symbol.strip_prefix("_ZN")?.trim_start_matches(['K', 'V', 'R', 'O']);
+    let mut rest = nested;
+    let mut ends = Vec::new();
+    while rest.starts_with(|c: char| c.is_ascii_digit()) {
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let length: usize = rest[..digits].parse().ok()?;
+        rest = rest.get(digits.checked_add(length)?..)?;
+        ends.push(nested.len() - rest.len());
+    }
+    // The last part is the method, unless what follows is an operator, constructor or destructor.
+    let is_special = rest.starts_with(|c: char| c.is_ascii_lowercase() || c == 'C' || c == 'D');
+    let classes = if is_special { ends.as_slice() } else { ends.split_last()?.1 };
+    let name = nested.get(..*classes.last()?)?;
+    Some(if classes.len() == 1 { name.to_owned() } else { format!("N{name}E") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_class_of_a_method() {
+        assert_eq!(class_of_method("_ZN3Foo3barEv").as_deref(), Some("3Foo"));
+        assert_eq!(class_of_method("_ZNK3Foo3barEv").as_deref(), Some("3Foo"));
+        assert_eq!(class_of_method("_ZN3FooD2Ev").as_deref(), Some("3Foo"));
+        assert_eq!(class_of_method("_ZN3FooeqERKS_").as_deref(), Some("3Foo"));
+        assert_eq!(class_of_method("_ZN2ns3Foo3barEv").as_deref(), Some("N2ns3FooE"));
+        assert_eq!(class_of_method("_Z3bari").as_deref(), None);
+        assert_eq!(class_of_method("main").as_deref(), None);
+    }
+
+    #[test]
+    fn bases_are_found_with_their_places() {
+        let mut h = Hierarchy::default();
+        let (a, b, c, d) = (h.class("1A"), h.class("1B"), h.class("1C"), h.class("1D"));
+        h.add_base(c, a, Some(0));
+        h.add_base(c, b, Some(16));
+        h.add_base(d, c, Some(8));
+        h.add_base(a, d, None);
+        let found = h.ancestors(d);
+        assert!(found.contains(&(b, Some(24))) && found.contains(&(a, Some(8))) && found.contains(&(d, None)));
+    }
+}

@@ -1,0 +1,9 @@
+//! Linking and the call graph, on a few lines of IR each.
+
+mod graphs;
+mod linkage;
+mod pointers;
+mod programs;
+mod support;
+mod types;
+mod virtual_calls;
