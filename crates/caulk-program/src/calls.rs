@@ -1,7 +1,5 @@
 //! The call graph: the targets of every call site, callers and callees, and the order for work from the bottom up.
 
-use std::rc::Rc;
-
 use caulk_ir::entity::Entity;
 use caulk_ir::{Constant, EntityVec, InstId};
 use serde::Serialize;
@@ -9,7 +7,7 @@ use serde::Serialize;
 use crate::config::ProgramConfig;
 use crate::facts::{CallFact, Facts, World};
 use crate::ids::FuncId;
-use crate::indirect::{Resolved, resolve_indirect};
+use crate::indirect::{Indirect, resolve_indirect};
 use crate::scc::{Graph, components};
 
 /// A call in a body.
@@ -63,7 +61,7 @@ impl Calls {
     pub fn new(world: &World<'_>, facts: &[Facts], config: &ProgramConfig) -> Self {
         let indirect = resolve_indirect(world, facts, config);
         let mut calls = Calls::default();
-        calls.collect(world, facts, indirect);
+        calls.collect(world, facts, &indirect);
         calls.connect(world.linked.functions.len());
         calls.note_addresses(world, facts);
         calls
@@ -82,24 +80,28 @@ impl Calls {
         &self.pool[site.start as usize..(site.start + site.len) as usize]
     }
 
-    fn collect(&mut self, world: &World<'_>, facts: &[Facts], indirect: Vec<Rc<Resolved>>) {
-        let mut indirect = indirect.into_iter();
+    fn collect(&mut self, world: &World<'_>, facts: &[Facts], indirect: &Indirect) {
+        // The targets of a group of calls are stored once.
+        let groups: Vec<CallSite> =
+            indirect.groups.iter().map(|g| self.site(InstId(0), g.kind, g.outcome, &g.targets)).collect();
+        let mut group_of = indirect.group_of.iter();
         let mut function = FuncId(0);
         for chunk in facts {
             let mut next = 0;
             for told in &chunk.bodies {
                 let map = world.map(world.linked.functions[function].unit);
                 for &(inst, fact) in &chunk.calls[next..told.calls_end as usize] {
-                    match fact {
+                    let site = match fact {
                         CallFact::Direct(local) => {
-                            self.push(inst, CallKind::Direct, Outcome::Resolved, map.functions.get(local));
+                            self.site(inst, CallKind::Direct, Outcome::Resolved, map.functions.get(local))
                         }
-                        CallFact::Assembly => self.push(inst, CallKind::Assembly, Outcome::Unresolved, &[]),
+                        CallFact::Assembly => self.site(inst, CallKind::Assembly, Outcome::Unresolved, &[]),
                         CallFact::Indirect => {
-                            let found = indirect.next().expect("there is one answer for each indirect call");
-                            self.push(inst, found.kind, found.outcome, &found.targets);
+                            let group = *group_of.next().expect("there is one answer for each indirect call");
+                            CallSite { inst, ..groups[group] }
                         }
-                    }
+                    };
+                    self.sites.push(site);
                 }
                 next = told.calls_end as usize;
                 self.ends.push(self.sites.len() as u32);
@@ -108,10 +110,10 @@ impl Calls {
         }
     }
 
-    fn push(&mut self, inst: InstId, kind: CallKind, outcome: Outcome, targets: &[FuncId]) {
+    fn site(&mut self, inst: InstId, kind: CallKind, outcome: Outcome, targets: &[FuncId]) -> CallSite {
         let (start, len) = (self.pool.len() as u32, targets.len() as u32);
         self.pool.extend_from_slice(targets);
-        self.sites.push(CallSite { inst, kind, outcome, start, len });
+        CallSite { inst, kind, outcome, start, len }
     }
 
     fn connect(&mut self, functions: usize) {

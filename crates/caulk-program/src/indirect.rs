@@ -3,8 +3,6 @@
 //! Calls through one slot with one signature have the same targets, and there may be thousands of them. They are resolved
 //! as one: their arguments meet in shared nodes, so that each target is connected once and not once for each call.
 
-use std::rc::Rc;
-
 use rustc_hash::FxHashMap;
 
 use crate::assembly::Assembly;
@@ -15,7 +13,15 @@ use crate::ids::FuncId;
 use crate::pointers::{Found, Match, Problem, matches, solve};
 use crate::virtual_calls::VirtualTables;
 
-/// The answer for one indirect call.
+/// The answers for all indirect calls.
+#[derive(Default)]
+pub(crate) struct Indirect {
+    pub groups: Vec<Resolved>,
+    /// The group of each call, in the order of [`Facts::sites`], chunk after chunk.
+    pub group_of: Vec<usize>,
+}
+
+/// The answer for the indirect calls of one group.
 pub(crate) struct Resolved {
     pub kind: CallKind,
     pub outcome: Outcome,
@@ -39,10 +45,9 @@ struct Group<'a> {
     ret: Option<u32>,
 }
 
-/// The answers in the order of [`Facts::sites`], chunk after chunk.
-pub(crate) fn resolve_indirect(world: &World<'_>, facts: &[Facts], config: &ProgramConfig) -> Vec<Rc<Resolved>> {
+pub(crate) fn resolve_indirect(world: &World<'_>, facts: &[Facts], config: &ProgramConfig) -> Indirect {
     if facts.iter().all(|f| f.sites.is_empty()) {
-        return Vec::new();
+        return Indirect::default();
     }
     let mut grouping = Grouping {
         world,
@@ -57,9 +62,8 @@ pub(crate) fn resolve_indirect(world: &World<'_>, facts: &[Facts], config: &Prog
     }
     let Grouping { groups, assembly: Assembly { mut problem, .. }, .. } = grouping;
     let found = solve_groups(world, &groups, &mut problem, config);
-    let answers: Vec<Rc<Resolved>> =
-        groups.iter().zip(found).map(|(group, found)| Rc::new(conclude(world, group, found, config))).collect();
-    group_of.into_iter().map(|group| Rc::clone(&answers[group])).collect()
+    let answers = groups.iter().zip(found).map(|(group, found)| conclude(world, group, found, config));
+    Indirect { groups: answers.collect(), group_of }
 }
 
 fn solve_groups(world: &World<'_>, groups: &[Group<'_>], problem: &mut Problem, config: &ProgramConfig) -> Vec<Found> {

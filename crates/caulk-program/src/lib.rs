@@ -1,9 +1,9 @@
 //! Links lowered units into one program with a call graph.
 //!
-//! This crate owns what only the whole program knows: which definition a symbol means ([`link`], and [`programs`] where
-//! several programs share a database), which structure types are the same ([`types`]), what every call may reach
-//! ([`calls`], through function pointers in [`pointers`] and virtual calls in [`virtual_calls`]), and in which order
-//! functions are analysed bottom-up ([`scc`]).
+//! This crate owns what only the whole program knows: which definition a symbol means (`link`, and `programs` where
+//! several programs share a database), which structure types are the same (`types`), what every call may reach
+//! (`calls`, through function pointers in `pointers` and virtual calls in `virtual_calls`), and in which order
+//! functions are analysed bottom-up (`scc`).
 //!
 //! *Architecture invariants:* no file system, no LLVM, no knowledge of allocation: that `free` frees is said elsewhere.
 //! Units are never changed. Every body is decoded once while linking and then only when asked for. The program is the same

@@ -4,7 +4,8 @@
 //! together; we do. Where every symbol has one definition there is nothing to decide and nothing is computed. Only
 //! when some symbol other than an entry point is defined twice, each program is linked again: from the unit with the
 //! entry point, through what it needs, to the units that define it. The cost is then programs times units they contain,
-//! over edges between units made once (not over symbols), which is small even for hundreds of tests of one library.
+//! over needs worked out once for clusters of units that need each other, which is small even for hundreds of tests of one
+//! library.
 //!
 //! A unit may be in several programs, so a reference may have several definitions. A unit in no program belongs to a
 //! library; its references go to the nearest definitions.
@@ -19,6 +20,7 @@ use smallvec::SmallVec;
 use crate::config::ProgramConfig;
 use crate::ids::UnitId;
 use crate::nearness::Nearness;
+use crate::scc::{Graph, for_each_component};
 use crate::symbols::{DefinitionId, Definitions, PRIVATE, Strength, Symbol, Symbols};
 
 /// Programs linked at a time, so that their results are merged before they fill the memory.
@@ -75,14 +77,12 @@ impl<'a> Resolver<'a> {
     }
 
     fn link_programs(&mut self, roots: &[UnitId], config: &ProgramConfig) {
-        let needs = self.needs();
-        let mut is_root = vec![false; self.symbols.units.len()];
-        roots.iter().for_each(|root| is_root[root.index()] = true);
+        let needs = Needs::new(self, roots);
         let roots = &roots[..roots.len().min(config.max_programs)];
         for batch in roots.chunks(BATCH) {
             let this = &*self;
             let linked: Vec<Vec<Linked>> =
-                batch.par_iter().map(|&root| Link::new(this, &needs, &is_root, root, roots.len() == 1).run()).collect();
+                batch.par_iter().map(|&root| Link::new(this, &needs, root, roots.len() == 1).run()).collect();
             for (unit, symbol, definition) in linked.into_iter().flatten() {
                 let found = self.contested.entry((unit, symbol)).or_default();
                 if let Err(at) = found.binary_search(&definition) {
@@ -107,15 +107,10 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// What each unit needs from others: by units where that is clear, by symbols where it is not.
-    fn needs(&self) -> Vec<Needs> {
-        let units = 0..self.symbols.units.len();
-        units.into_par_iter().map(|u| self.needs_of(UnitId::from_index(u))).collect()
-    }
-
-    fn needs_of(&self, unit: UnitId) -> Needs {
+    /// What a unit needs from others: units where that is clear, symbols where it is not.
+    fn needs_of(&self, unit: UnitId) -> (Vec<UnitId>, Vec<Symbol>) {
         let own = &self.symbols.units[unit.index()];
-        let mut needs = Needs::default();
+        let (mut needed, mut contested) = (Vec::new(), Vec::new());
         let names = own.functions.iter().chain(&own.globals).map(|n| n.symbol).filter(|&s| s != PRIVATE);
         for symbol in names {
             if self.symbols.own(unit, symbol).is_some() {
@@ -126,24 +121,71 @@ impl<'a> Resolver<'a> {
                 [one] => {
                     let units = &self.symbols.definitions[*one as usize].units;
                     if units.binary_search(&unit).is_err() {
-                        needs.units.push(units[0]);
+                        needed.push(units[0]);
                     }
                 }
-                _ => needs.symbols.push(symbol),
+                _ => contested.push(symbol),
             }
         }
-        needs.units.sort_unstable();
-        needs.units.dedup();
-        needs.symbols.sort_unstable();
-        needs.symbols.dedup();
-        needs
+        needed.sort_unstable();
+        needed.dedup();
+        contested.sort_unstable();
+        contested.dedup();
+        (needed, contested)
     }
 }
 
-#[derive(Debug, Default)]
+/// What units need from each other, the same for all programs. Units that need each other are one *cluster*, so that a
+/// program of a library's worth of units takes a few steps.
 struct Needs {
-    units: Vec<UnitId>,
+    /// Units with an entry point: never pulled into another program.
+    is_root: Vec<bool>,
+    cluster_of: Vec<u32>,
+    clusters: Vec<Cluster>,
+    /// Of each unit, the contested symbols it needs, by their numbers in `symbols`.
+    contested: Vec<Vec<u32>>,
     symbols: Vec<Symbol>,
+}
+
+#[derive(Default)]
+struct Cluster {
+    units: Vec<UnitId>,
+    /// Clusters that come with it.
+    needs: Vec<u32>,
+}
+
+impl Needs {
+    fn new(resolver: &Resolver<'_>, roots: &[UnitId]) -> Self {
+        let len = resolver.symbols.units.len();
+        let mut is_root = vec![false; len];
+        roots.iter().for_each(|root| is_root[root.index()] = true);
+        let (needed, contested): (Vec<Vec<UnitId>>, Vec<Vec<Symbol>>) =
+            (0..len).into_par_iter().map(|u| resolver.needs_of(UnitId::from_index(u))).unzip();
+        let mut edges = Vec::new();
+        for (from, needed) in needed.iter().enumerate() {
+            let others = needed.iter().filter(|to| !is_root[to.index()]);
+            edges.extend(others.map(|to| (from as u32, to.0)));
+        }
+        let graph = Graph::new(len, edges);
+        let mut cluster_of = vec![0; len];
+        let mut clusters: Vec<Cluster> = Vec::new();
+        for_each_component(&graph, |members| {
+            members.iter().for_each(|&m| cluster_of[m as usize] = clusters.len() as u32);
+            clusters.push(Cluster { units: members.iter().map(|&m| UnitId(m)).collect(), needs: Vec::new() });
+        });
+        for (index, cluster) in clusters.iter_mut().enumerate() {
+            let targets = cluster.units.iter().flat_map(|unit| graph.row(unit.0));
+            cluster.needs = targets.map(|&t| cluster_of[t as usize]).filter(|&c| c != index as u32).collect();
+            cluster.needs.sort_unstable();
+            cluster.needs.dedup();
+        }
+        let mut symbols: Vec<Symbol> = contested.iter().flatten().copied().collect();
+        symbols.sort_unstable();
+        symbols.dedup();
+        let number = |s: &Symbol| symbols.binary_search(s).expect("every contested symbol is listed") as u32;
+        let contested = contested.iter().map(|list| list.iter().map(number).collect()).collect();
+        Self { is_root, cluster_of, clusters, contested, symbols }
+    }
 }
 
 /// In some program, the unit's reference to the symbol means that definition.
@@ -172,25 +214,29 @@ fn needs_programs(symbols: &Symbols, roots: usize) -> bool {
 /// One program on its way through the linker.
 struct Link<'a> {
     resolver: &'a Resolver<'a>,
-    needs: &'a [Needs],
-    /// Units with an entry point: never pulled into another program.
-    is_root: &'a [bool],
+    needs: &'a Needs,
     root: UnitId,
     only_program: bool,
     included: Vec<bool>,
+    /// Units and clusters in the order they came in.
     order: Vec<UnitId>,
+    clusters: Vec<u32>,
+    /// Contested symbols for which nothing more can come in.
+    settled: Vec<bool>,
 }
 
 impl<'a> Link<'a> {
-    fn new(
-        resolver: &'a Resolver<'a>,
-        needs: &'a [Needs],
-        is_root: &'a [bool],
-        root: UnitId,
-        only_program: bool,
-    ) -> Self {
-        let included = vec![false; is_root.len()];
-        Self { resolver, needs, is_root, root, only_program, included, order: Vec::new() }
+    fn new(resolver: &'a Resolver<'a>, needs: &'a Needs, root: UnitId, only_program: bool) -> Self {
+        Self {
+            resolver,
+            needs,
+            root,
+            only_program,
+            included: vec![false; needs.cluster_of.len()],
+            order: Vec::new(),
+            clusters: Vec::new(),
+            settled: vec![false; needs.symbols.len()],
+        }
     }
 
     fn run(mut self) -> Vec<Linked> {
@@ -201,28 +247,42 @@ impl<'a> Link<'a> {
                 self.include(unit);
             }
         }
-        let mut pending: VecDeque<(UnitId, Symbol)> = VecDeque::new();
-        let mut done = 0;
+        let (mut clusters_done, mut units_done) = (0, 0);
+        let mut pending: VecDeque<(UnitId, u32)> = VecDeque::new();
         loop {
             // First all that is certain; only then is a choice made, with as much known as can be.
-            while let Some(&unit) = self.order.get(done) {
-                done += 1;
-                let needs = &self.needs[unit.index()];
-                needs.units.iter().for_each(|&needed| self.include(needed));
-                pending.extend(needs.symbols.iter().map(|&symbol| (unit, symbol)));
+            while let Some(&cluster) = self.clusters.get(clusters_done) {
+                clusters_done += 1;
+                let needs = self.needs;
+                for &needed in &needs.clusters[cluster as usize].needs {
+                    self.include(needs.clusters[needed as usize].units[0]);
+                }
+            }
+            while let Some(&unit) = self.order.get(units_done) {
+                units_done += 1;
+                pending.extend(self.needs.contested[unit.index()].iter().map(|&symbol| (unit, symbol)));
             }
             let Some((unit, symbol)) = pending.pop_front() else { break };
-            if let Some(unit) = self.missing(unit, symbol) {
-                self.include(unit);
+            if !self.settled[symbol as usize] {
+                if let Some(unit) = self.missing(unit, symbol) {
+                    self.include(unit);
+                }
             }
         }
         self.references()
     }
 
+    /// Takes in a unit with its cluster.
     fn include(&mut self, unit: UnitId) {
-        let foreign_root = self.is_root[unit.index()] && unit != self.root;
-        if !foreign_root && !std::mem::replace(&mut self.included[unit.index()], true) {
-            self.order.push(unit);
+        let foreign_root = self.needs.is_root[unit.index()] && unit != self.root;
+        if foreign_root || self.included[unit.index()] {
+            return;
+        }
+        let cluster = self.needs.cluster_of[unit.index()];
+        self.clusters.push(cluster);
+        for &member in &self.needs.clusters[cluster as usize].units {
+            self.included[member.index()] = true;
+            self.order.push(member);
         }
     }
 
@@ -232,33 +292,38 @@ impl<'a> Link<'a> {
     }
 
     /// The unit to pull in for a symbol that is not yet defined, or only weakly.
-    fn missing(&self, from: UnitId, symbol: Symbol) -> Option<UnitId> {
+    fn missing(&mut self, from: UnitId, symbol: u32) -> Option<UnitId> {
         let symbols = self.resolver.symbols;
-        let all = &symbols.of[symbol as usize];
+        let all = &symbols.of[self.needs.symbols[symbol as usize] as usize];
         let strength = |d: DefinitionId| symbols.definitions[d as usize].strength;
         let unit = |d: DefinitionId| symbols.definitions[d as usize].unit();
         let have = all.iter().filter(|&&d| self.is_included(d)).map(|&d| strength(d)).max();
-        if have == Some(Strength::Strong) {
+        let allowed = || all.iter().copied().filter(|&d| !self.needs.is_root[unit(d).index()]);
+        let stronger = || allowed().filter(|&d| have.is_none_or(|have| strength(d) > have));
+        if stronger().next().is_none() {
+            self.settled[symbol as usize] = true;
             return None;
         }
-        let allowed = all.iter().copied().filter(|&d| !self.is_root[unit(d).index()]);
-        let Some(have) = have else {
-            return self.resolver.best(allowed, from, Some(self.root)).map(unit);
-        };
+        if have.is_none() {
+            return self.resolver.best(stronger(), from, Some(self.root)).map(unit);
+        }
         // Nothing forces a stronger definition in. It is linked if it lies with the program.
         let nearness = self.resolver.nearness;
         let near = |u: UnitId| self.only_program || nearness.same_place(u, self.root) || nearness.same_place(u, from);
-        let stronger = allowed.filter(|&d| strength(d) > have && near(unit(d)));
-        self.resolver.best(stronger, from, Some(self.root)).map(unit)
+        self.resolver.best(stronger().filter(|&d| near(unit(d))), from, Some(self.root)).map(unit)
     }
 
     fn references(&self) -> Vec<Linked> {
+        let symbols = self.resolver.symbols;
+        let mut inside: Vec<Option<Definitions>> = vec![None; self.needs.symbols.len()];
         let mut found = Vec::new();
         for &unit in &self.order {
-            for &symbol in &self.needs[unit.index()].symbols {
-                let all = self.resolver.symbols.of[symbol as usize].iter().copied();
-                let inside = all.filter(|&d| self.is_included(d));
-                if let Some(definition) = self.resolver.best(inside, unit, Some(self.root)) {
+            for &number in &self.needs.contested[unit.index()] {
+                let symbol = self.needs.symbols[number as usize];
+                let inside = inside[number as usize].get_or_insert_with(|| {
+                    symbols.of[symbol as usize].iter().copied().filter(|&d| self.is_included(d)).collect()
+                });
+                if let Some(definition) = self.resolver.best(inside.iter().copied(), unit, Some(self.root)) {
                     found.push((unit, symbol, definition));
                 }
             }
