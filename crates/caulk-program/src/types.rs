@@ -60,38 +60,24 @@ pub struct Types {
 
 impl Types {
     /// Unifies the types of all units: by their C++ identity or else their name, and by layout, so that equal names
-    /// in different programs stay apart. A mere declaration is the first type of its name that has a layout.
+    /// in different programs stay apart. A type whose fields a unit does not list is the first of its name and size
+    /// that has them listed elsewhere.
     pub(crate) fn unify(units: &[&Unit]) -> (Self, Vec<EntityVec<StructId, TypeId>>) {
-        let hashes: Vec<Vec<(u64, u64)>> = units
-            .par_iter()
-            .map(|unit| unit.structs.values().map(|ty| (name_hash(unit, ty), layout_hash(unit, ty))).collect())
+        let signs: Vec<Vec<Sign>> =
+            units.par_iter().map(|unit| unit.structs.values().map(|ty| Sign::new(unit, ty)).collect()).collect();
+        let mut unifier = Unifier { ids: signs.iter().map(|u| vec![None; u.len()]).collect(), ..Unifier::default() };
+        // C has no identities: its types come second and may be types of C++. What is not described comes last.
+        unifier.round(&signs, |sign| sign.is_described && sign.identity.is_some());
+        unifier.round(&signs, |sign| sign.is_described && sign.identity.is_none());
+        unifier.round(&signs, |sign| !sign.is_described && sign.size > 0);
+        unifier.round(&signs, |sign| !sign.is_described && sign.size == 0);
+        let maps: Vec<EntityVec<StructId, TypeId>> = unifier
+            .ids
+            .into_iter()
+            .map(|ids| ids.into_iter().map(|id| id.expect("the rounds cover all types")).collect::<Vec<_>>().into())
             .collect();
-        let mut owners: EntityVec<TypeId, (UnitId, StructId)> = EntityVec::new();
-        let mut by_layout: FxHashMap<u64, TypeId> = FxHashMap::default();
-        let mut by_name: FxHashMap<u64, TypeId> = FxHashMap::default();
-        for (u, unit) in units.iter().enumerate() {
-            for (local, _) in unit.structs.iter().filter(|(_, ty)| is_complete(ty)) {
-                let (name, layout) = hashes[u][local.index()];
-                let id = *by_layout.entry(layout).or_insert_with(|| owners.push((UnitId::from_index(u), local)));
-                by_name.entry(name).or_insert(id);
-            }
-        }
-        let mut maps = Vec::with_capacity(units.len());
-        for (u, unit) in units.iter().enumerate() {
-            let map: Vec<TypeId> = unit
-                .structs
-                .iter()
-                .map(|(local, ty)| {
-                    let (name, layout) = hashes[u][local.index()];
-                    if is_complete(ty) {
-                        return by_layout[&layout];
-                    }
-                    *by_name.entry(name).or_insert_with(|| owners.push((UnitId::from_index(u), local)))
-                })
-                .collect();
-            maps.push(map.into());
-        }
-        let infos: Vec<TypeInfo> = owners
+        let infos: Vec<TypeInfo> = unifier
+            .owners
             .as_slice()
             .par_iter()
             .map(|&(unit, local)| info(unit, local, units[unit.index()], &maps[unit.index()]))
@@ -181,26 +167,104 @@ impl TypeInfo {
     }
 }
 
-fn is_complete(ty: &StructType) -> bool {
-    ty.size > 0 || !ty.fields.is_empty()
+/// What types are compared by. Names and layouts go by hashes of 64 bits.
+#[derive(Clone, Copy, Debug)]
+struct Sign {
+    identity: Option<u64>,
+    name: u64,
+    size: u64,
+    /// What fields point to is left out: a unit that has only a declaration of the target describes it differently.
+    layout: u64,
+    /// The source's own fields are listed. The front end lists them only for types that a unit looks into.
+    is_described: bool,
 }
 
-fn name_hash(unit: &Unit, ty: &StructType) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    ty.identity.is_some().hash(&mut hasher);
-    unit.str(ty.identity.unwrap_or(ty.name)).hash(&mut hasher);
-    hasher.finish()
-}
-
-/// What fields point to is left out: a unit that has only a declaration of the target describes it differently.
-fn layout_hash(unit: &Unit, ty: &StructType) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    name_hash(unit, ty).hash(&mut hasher);
-    ((ty.kind == StructKind::Union), ty.size, ty.fields.len()).hash(&mut hasher);
-    for field in &ty.fields {
-        (field.offset, field.size, field.is_base, field.name.map(|n| unit.str(n))).hash(&mut hasher);
+impl Sign {
+    fn new(unit: &Unit, ty: &StructType) -> Self {
+        // Types of one name in one unit are numbered to tell them apart; their layouts do that here.
+        let name = unit.str(ty.name);
+        let name = match name.rsplit_once('#') {
+            Some((before, number)) if number.bytes().all(|b| b.is_ascii_digit()) => before,
+            _ => name,
+        };
+        let mut layout = DefaultHasher::new();
+        ((ty.kind == StructKind::Union), ty.size, ty.fields.len()).hash(&mut layout);
+        for field in &ty.fields {
+            (field.offset, field.size, field.is_base, field.name.map(|n| unit.str(n))).hash(&mut layout);
+        }
+        Self {
+            identity: ty.identity.map(|i| hash(unit.str(i))),
+            name: hash(name),
+            size: ty.size,
+            layout: layout.finish(),
+            is_described: ty.fields.iter().any(|f| f.name.is_some() || f.is_base),
+        }
     }
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
     hasher.finish()
+}
+
+/// What a type can be found by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Trait {
+    IdentityAndLayout(u64, u64),
+    NameAndLayout(u64, u64),
+    IdentityAndSize(u64, u64),
+    NameAndSize(u64, u64),
+    Identity(u64),
+    Name(u64),
+}
+
+#[derive(Default)]
+struct Unifier {
+    owners: EntityVec<TypeId, (UnitId, StructId)>,
+    /// The first type with each trait.
+    known: FxHashMap<Trait, TypeId>,
+    ids: Vec<Vec<Option<TypeId>>>,
+}
+
+impl Unifier {
+    fn round(&mut self, signs: &[Vec<Sign>], wanted: impl Fn(&Sign) -> bool) {
+        for (unit, signs) in signs.iter().enumerate() {
+            for (local, sign) in signs.iter().enumerate().filter(|(_, sign)| wanted(sign)) {
+                let id = self
+                    .find(sign)
+                    .unwrap_or_else(|| self.owners.push((UnitId::from_index(unit), StructId::from_index(local))));
+                self.learn(sign, id);
+                self.ids[unit][local] = Some(id);
+            }
+        }
+    }
+
+    fn find(&self, sign: &Sign) -> Option<TypeId> {
+        let (identity, name) = (sign.identity, sign.name);
+        let (by_identity, by_name) = if sign.is_described {
+            (identity.map(|i| Trait::IdentityAndLayout(i, sign.layout)), Trait::NameAndLayout(name, sign.layout))
+        } else if sign.size > 0 {
+            (identity.map(|i| Trait::IdentityAndSize(i, sign.size)), Trait::NameAndSize(name, sign.size))
+        } else {
+            (identity.map(Trait::Identity), Trait::Name(name))
+        };
+        match by_identity {
+            Some(key) => self.known.get(&key).copied(),
+            None => self.known.get(&by_name).copied(),
+        }
+    }
+
+    fn learn(&mut self, sign: &Sign, id: TypeId) {
+        let of_identity = sign.identity.into_iter().flat_map(|i| {
+            [Trait::IdentityAndLayout(i, sign.layout), Trait::IdentityAndSize(i, sign.size), Trait::Identity(i)]
+        });
+        let name = sign.name;
+        let of_name = [Trait::NameAndLayout(name, sign.layout), Trait::NameAndSize(name, sign.size), Trait::Name(name)];
+        for key in of_identity.chain(of_name) {
+            self.known.entry(key).or_insert(id);
+        }
+    }
 }
 
 fn info(unit: UnitId, local: StructId, source: &Unit, map: &EntityVec<StructId, TypeId>) -> TypeInfo {

@@ -3,7 +3,7 @@
 use caulk_ir::StructId;
 use caulk_program::UnitId;
 
-use crate::support::program;
+use crate::support::{check, program};
 
 #[test]
 fn types_are_unified_by_name_and_layout() {
@@ -19,6 +19,24 @@ fn types_are_unified_by_name_and_layout() {
     assert_eq!(id(0, 2), id(2, 0), "C++ types go by identity");
     assert_eq!(p.totals().struct_types, 4);
     assert_eq!(p.type_name(id(0, 1)), "opaque");
+}
+
+#[test]
+fn a_unit_need_not_list_the_fields() {
+    let p = program(&[
+        "struct ops size 16\nglobal @impl size 16 const -> ops = { +8 &@stop }\ndefine @stop() {\n return\n}\n\
+         define @f() {\n call void @use(ptr @impl)\n return\n}",
+        "struct other size 8\nstruct ops size 16 {\n start: 0 -> * fn\n stop: 8 -> * fn\n}\n\
+         define @use(o: ptr -> *ops) {\n %a = address %o, ops.stop\n %g = load ptr %a\n call void %g()\n return\n}",
+        "struct ops size 32\nclass ops#2 size 16 identity \"_ZTS3ops\" {\n start: 0 -> * fn\n stop: 8 -> * fn\n}\n\
+         struct ops#3 size 16 {\n _: 0\n _: 8\n}",
+    ]);
+    check(&p, "use", "stop /0.c");
+    let id = |unit: u32, local: u32| p.resolve_struct(UnitId(unit), StructId(local));
+    assert_eq!(id(0, 0), id(1, 1));
+    assert_ne!(id(0, 0), id(2, 0), "the size differs");
+    assert_eq!(id(0, 0), id(2, 1), "a type of C seen from C++");
+    assert_eq!(id(0, 0), id(2, 2), "fields without names say no more than the size");
 }
 
 #[test]
