@@ -1,1 +1,28 @@
 //! What library functions do with memory, as data.
+//!
+//! This crate owns the TOML files under `models/` (bundled into the program), the schema they follow, users' own model
+//! files, and the reading of source attributes as models. `docs/models.md` describes the schema.
+//!
+//! *Architecture invariant:* nothing here knows the core IR, a call site or an analysis. A [`Model`] is plain data; the
+//! engines interpret it.
+//! *Architecture invariant:* reading a model file never panics. A wrong one gives a [`ModelError`] with file, line and column.
+
+mod attributes;
+mod bundled;
+mod condition;
+mod error;
+mod family;
+mod lower;
+mod model;
+mod place;
+mod schema;
+mod suggest;
+mod table;
+
+pub use attributes::{DeclAttributes, ParamAttributes};
+pub use condition::{Atom, Comparison, Condition, Operator, Success};
+pub use error::ModelError;
+pub use family::{Family, FamilyId};
+pub use model::{Effect, EffectKind, Model, OldBlock, Origin, Purity, Varargs};
+pub use place::{Place, Pointer, Root};
+pub use table::Models;

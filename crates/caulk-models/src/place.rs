@@ -1,0 +1,179 @@
+//! Places a model can speak of: a parameter, the return value, and what they point to.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Where a place starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Root {
+    /// The argument with this index, counted from 0. Indices past the declared parameters name variadic arguments.
+    Param(u8),
+    /// The value returned.
+    Ret,
+}
+
+/// A root and how often it is dereferenced: `p0`, `*p0`, `ret`.
+///
+/// The place denotes a *value*, a pointer most of the time. `*p0` is the pointer stored where the first argument points to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Place {
+    pub root: Root,
+    pub derefs: u8,
+}
+
+impl Place {
+    pub const RET: Place = Place { root: Root::Ret, derefs: 0 };
+
+    #[must_use]
+    pub const fn param(index: u8) -> Place {
+        Place { root: Root::Param(index), derefs: 0 }
+    }
+
+    /// The place one dereference further.
+    #[must_use]
+    pub const fn deref(self) -> Place {
+        Place { root: self.root, derefs: self.derefs + 1 }
+    }
+
+    /// The parameter it starts at, if it does.
+    #[must_use]
+    pub const fn param_index(self) -> Option<u8> {
+        match self.root {
+            Root::Param(index) => Some(index),
+            Root::Ret => None,
+        }
+    }
+
+    /// True for `ret` itself.
+    #[must_use]
+    pub fn is_ret(self) -> bool {
+        self == Place::RET
+    }
+}
+
+/// More dereferences than any C interface has; keeps arithmetic on depths far from overflow.
+const MAX_DEREFS: usize = 4;
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Place, String> {
+        let text = text.trim();
+        let name = text.trim_start_matches('*');
+        let derefs = text.len() - name.len();
+        if derefs > MAX_DEREFS {
+            return Err(format!("`{text}` dereferences more than {MAX_DEREFS} times"));
+        }
+        let root = if name == "ret" {
+            Root::Ret
+        } else {
+            let digits = name.strip_prefix('p').filter(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()));
+            match digits.and_then(|d| d.parse::<u8>().ok()) {
+                Some(index) => Root::Param(index),
+                None => {
+                    return Err(format!("`{text}` is no place; write `p0` for the first parameter, `*p0` or `ret`"));
+                }
+            }
+        };
+        Ok(Place { root, derefs: derefs as u8 })
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for _ in 0..self.derefs {
+            f.write_str("*")?;
+        }
+        match self.root {
+            Root::Param(index) => write!(f, "p{index}"),
+            Root::Ret => f.write_str("ret"),
+        }
+    }
+}
+
+/// What a pointer given back or handed on may point to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Pointer {
+    /// Exactly the value at the place: `p0`.
+    Value(Place),
+    /// Somewhere into the block the place points to: `inside p0`.
+    Inside(Place),
+    /// Some pointer stored in what the place leads to, over any number of steps: `reachable p0`.
+    Reachable(Place),
+    /// Memory of the library that is never freed: `static`.
+    Static,
+    /// Memory owned by somebody else: `borrowed`.
+    Borrowed,
+}
+
+impl Pointer {
+    /// The place it is described by, if any.
+    #[must_use]
+    pub const fn place(self) -> Option<Place> {
+        match self {
+            Pointer::Value(place) | Pointer::Inside(place) | Pointer::Reachable(place) => Some(place),
+            Pointer::Static | Pointer::Borrowed => None,
+        }
+    }
+}
+
+impl FromStr for Pointer {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Pointer, String> {
+        match text.trim() {
+            "static" => Ok(Pointer::Static),
+            "borrowed" => Ok(Pointer::Borrowed),
+            text => {
+                if let Some(rest) = text.strip_prefix("inside ") {
+                    rest.parse().map(Pointer::Inside)
+                } else if let Some(rest) = text.strip_prefix("reachable ") {
+                    rest.parse().map(Pointer::Reachable)
+                } else {
+                    text.parse().map(Pointer::Value).map_err(|_| {
+                        format!(
+                            "`{text}` is no pointer; write a place (`p0`), `inside p0`, `reachable p0`, `static` or `borrowed`"
+                        )
+                    })
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Pointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Pointer::Value(place) => write!(f, "{place}"),
+            Pointer::Inside(place) => write!(f, "inside {place}"),
+            Pointer::Reachable(place) => write!(f, "reachable {place}"),
+            Pointer::Static => f.write_str("static"),
+            Pointer::Borrowed => f.write_str("borrowed"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_print_as_they_parse() {
+        for text in ["p0", "*p1", "**p12", "ret", "*ret"] {
+            assert_eq!(text.parse::<Place>().unwrap().to_string(), text);
+        }
+        for text in ["", "p", "*", "p256", "q0", "p-1", "p0*", "*****p0", "Ret"] {
+            assert!(text.parse::<Place>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn pointers_print_as_they_parse() {
+        for text in ["p0", "inside p0", "reachable *p1", "static", "borrowed"] {
+            assert_eq!(text.parse::<Pointer>().unwrap().to_string(), text);
+        }
+        assert!("into p0".parse::<Pointer>().is_err());
+    }
+}
