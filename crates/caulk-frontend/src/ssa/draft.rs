@@ -139,7 +139,8 @@ impl Draft {
     fn add_phi_edge(&mut self, block: BlockId, old: BlockId, new: BlockId) {
         for index in 0..self.blocks[block].len() {
             let id = self.blocks[block][index];
-            let Inst::Phi { incoming, .. } = &mut self.insts[id] else { continue };
+            // Phis stand before everything else.
+            let Inst::Phi { incoming, .. } = &mut self.insts[id] else { return };
             if incoming.iter().any(|(from, _)| *from == new) {
                 continue;
             }
@@ -155,7 +156,7 @@ impl Draft {
         for (block, insts) in self.blocks.iter() {
             for &id in insts {
                 if let Inst::Phi { incoming, .. } = &mut self.insts[id] {
-                    incoming.retain(|(from, _)| preds[block].contains(from));
+                    incoming.retain(|(from, _)| preds[block].binary_search(from).is_ok());
                 }
             }
         }

@@ -3,9 +3,11 @@
 //! LLVM's own mem2reg is not used: it forgets which assignment overwrote what, where a scope ended, and merges all
 //! return statements into one. Those are exactly the places a leak report must name.
 
+mod copies;
 mod draft;
 mod finish;
 mod merge_chains;
+mod place_returns;
 mod promote;
 mod thread_cleanups;
 mod thread_returns;
@@ -22,6 +24,7 @@ pub fn finish(mut draft: Draft) -> Body {
     draft.remove_unreachable();
     merge_chains::run(&mut draft);
     draft.remove_unreachable();
+    place_returns::run(&mut draft);
     promote::run(&mut draft);
     finish::run(draft)
 }

@@ -6,34 +6,31 @@
 //! block gets a copy of its own, in which the switch is decided.
 
 use caulk_ir::{BlockId, Constant, Inst, InstId, Operand};
+use rustc_hash::FxHashMap;
 
+use super::copies::Copies;
 use super::draft::Draft;
 
-/// Copies may make a function this many times as large before the rest stays joined: functions of a thousand early
-/// returns in deep scopes would otherwise grow without bound.
-const MAX_GROWTH: usize = 2;
-/// Small functions may always grow by this many instructions.
-const MIN_GROWTH: usize = 2_000;
 /// How far back to look for the store that decides the switch.
 const MAX_LOOK_BACK: usize = 16;
+/// How many scopes that are only ever left outwards may lie between a statement and the switch.
+const MAX_JOINTS: usize = 32;
 
 pub fn run(draft: &mut Draft) {
     let switches = find_switches(draft);
     if switches.is_empty() {
         return;
     }
-    let mut budget = (draft.insts.len() * (MAX_GROWTH - 1)).max(MIN_GROWTH);
-    let escapes = draft.escaping_values();
+    let at_end = slot_values(draft, &switches);
+    let mut threading = Threading { copies: Copies::new(draft), at_end };
     // In reverse post-order inner clean-ups come first, and outer ones then see the inner copies as predecessors.
     for (block, slot) in switches {
-        let copyable = draft.blocks[block].iter().all(|&i| {
-            !escapes[i] && !matches!(draft.insts[i], Inst::Phi { .. } | Inst::LandingPad { .. } | Inst::Local { .. })
-        });
-        if copyable {
-            thread_edges(draft, block, slot, &mut budget);
+        if threading.copies.is_copyable(block) {
+            threading.thread_switch(block, slot);
         }
     }
     draft.prune_phis();
+    draft.remove_unreachable();
 }
 
 /// Blocks that end in a switch (or branch) on a slot loaded in the same block and only ever given constants.
@@ -59,7 +56,7 @@ fn find_switches(draft: &Draft) -> Vec<(BlockId, InstId)> {
         let Inst::Switch { value: Operand::Value(value), .. } = draft.insts[draft.terminator(block)] else { continue };
         let Inst::Load { address: Operand::Value(slot), .. } = draft.insts[value] else { continue };
         let is_slot = matches!(draft.insts[slot], Inst::Local { count: None, var: None, .. });
-        let stores_here = draft.blocks[block].iter().any(|&i| stored_constant(draft, i, slot).is_some());
+        let stores_here = draft.blocks[block].iter().any(|&i| is_store_to(draft, i, slot));
         if is_slot && constant_only[slot.0 as usize] && draft.blocks[block].contains(&value) && !stores_here {
             found.push((block, slot));
         }
@@ -67,69 +64,102 @@ fn find_switches(draft: &Draft) -> Vec<(BlockId, InstId)> {
     found
 }
 
-fn stored_constant(draft: &Draft, inst: InstId, slot: InstId) -> Option<u64> {
-    match draft.insts[inst] {
-        Inst::Store { value: Operand::Const(c), address: Operand::Value(a), .. } if a == slot => {
-            match draft.consts[c] {
-                Constant::Int { value, .. } => Some(value),
-                _ => None,
+fn is_store_to(draft: &Draft, inst: InstId, slot: InstId) -> bool {
+    matches!(draft.insts[inst], Inst::Store { address: Operand::Value(a), .. } if a == slot)
+}
+
+/// What each block leaves in the slots it stores to; `None` for a constant that is no number.
+type SlotValues = FxHashMap<(BlockId, InstId), Option<u64>>;
+
+fn slot_values(draft: &Draft, switches: &[(BlockId, InstId)]) -> SlotValues {
+    let mut is_slot = vec![false; draft.insts.len()];
+    switches.iter().for_each(|(_, slot)| is_slot[slot.0 as usize] = true);
+    let mut values = SlotValues::default();
+    for (block, insts) in draft.blocks.iter() {
+        for &id in insts {
+            if let Inst::Store { value: Operand::Const(c), address: Operand::Value(slot), .. } = draft.insts[id]
+                && is_slot[slot.0 as usize]
+            {
+                let number = match draft.consts[c] {
+                    Constant::Int { value, .. } => Some(value),
+                    _ => None,
+                };
+                values.insert((block, slot), number);
             }
         }
-        _ => None,
     }
+    values
 }
 
-fn thread_edges(draft: &mut Draft, block: BlockId, slot: InstId, budget: &mut usize) {
-    let preds = draft.predecessors();
-    for &from in &preds[block] {
-        let cost = draft.blocks[block].len();
-        if cost > *budget {
-            return;
-        }
-        let Some(value) = slot_value_at_end(draft, &preds, from, slot) else { continue };
-        *budget -= cost;
-        let copy = draft.copy_block_for_edge(from, block);
-        decide_switch(draft, copy, value);
-        move_to_leaving_statement(draft, from, copy);
-    }
+struct Threading<'a> {
+    copies: Copies<'a>,
+    at_end: SlotValues,
 }
 
-/// The constant the slot holds when `block` is left, looking back while there is one way.
-fn slot_value_at_end(
-    draft: &Draft,
-    preds: &caulk_ir::EntityVec<BlockId, Vec<BlockId>>,
-    mut block: BlockId,
-    slot: InstId,
-) -> Option<u64> {
-    for _ in 0..MAX_LOOK_BACK {
-        if let Some(value) = draft.blocks[block].iter().rev().find_map(|&i| stored_constant(draft, i, slot)) {
-            return Some(value);
-        }
-        match preds.get(block).map(Vec::as_slice) {
-            Some([only]) if *only != block => block = *only,
-            _ => return None,
+impl Threading<'_> {
+    fn thread_switch(&mut self, block: BlockId, slot: InstId) {
+        for (copy, value) in self.copies_by_value(block, slot, 0) {
+            self.decide_switch(copy, value);
+            self.copies.link(copy);
         }
     }
-    None
-}
 
-fn decide_switch(draft: &mut Draft, block: BlockId, value: u64) {
-    let id = draft.terminator(block);
-    let Inst::Switch { cases, default, .. } = &draft.insts[id] else { return };
-    let target = cases.iter().find(|(case, _)| *case == value).map_or(*default, |(_, to)| *to);
-    draft.insts[id] = Inst::Jump { target };
-}
-
-/// The scope is left because of the statement that jumped here, so that is where its end is placed.
-fn move_to_leaving_statement(draft: &mut Draft, from: BlockId, copy: BlockId) {
-    let place = draft.inst_places[draft.terminator(from)];
-    if draft.places[place].line == 0 {
-        return;
-    }
-    for index in 0..draft.blocks[copy].len() {
-        let id = draft.blocks[copy][index];
-        if matches!(draft.insts[id], Inst::ScopeEnd { .. } | Inst::Jump { .. }) {
-            draft.inst_places[id] = place;
+    /// Copies `block` for every edge that brings a known number, and returns the copies with it. Clean-up blocks on the
+    /// way that only lead here are copied first, so that what they joined comes apart. All other edges stay.
+    fn copies_by_value(&mut self, block: BlockId, slot: InstId, depth: usize) -> Vec<(BlockId, u64)> {
+        let mut found = Vec::new();
+        for from in std::mem::take(&mut self.copies.preds[block]) {
+            let (sources, still_enters) = if let Some(value) = self.value_at_end(from, slot) {
+                (vec![(from, value)], false)
+            } else if depth < MAX_JOINTS && self.is_joint(from, block, slot) {
+                let sources = self.copies_by_value(from, slot, depth + 1);
+                (sources, !self.copies.preds[from].is_empty())
+            } else {
+                (Vec::new(), true)
+            };
+            if still_enters {
+                self.copies.preds[block].push(from);
+            }
+            for (source, value) in sources {
+                match self.copies.copy(source, block) {
+                    Some(copy) => {
+                        let place = self.copies.terminator_place(source);
+                        self.copies.place_scope_ends(copy, place);
+                        self.at_end.insert((copy, slot), Some(value));
+                        found.push((copy, value));
+                    }
+                    None => self.copies.preds[block].push(source),
+                }
+            }
         }
+        found
+    }
+
+    /// Whether `from` is the clean-up of an inner scope, which does nothing but go on to `block`.
+    fn is_joint(&self, from: BlockId, block: BlockId, slot: InstId) -> bool {
+        let is_known = self.at_end.contains_key(&(from, slot));
+        let copies = &self.copies;
+        from != block && !is_known && copies.ends_in_jump(from) && copies.is_cleanup(from) && copies.is_copyable(from)
+    }
+
+    /// The number the slot holds when `block` is left, looking back while there is one way.
+    fn value_at_end(&self, mut block: BlockId, slot: InstId) -> Option<u64> {
+        for _ in 0..MAX_LOOK_BACK {
+            if let Some(value) = self.at_end.get(&(block, slot)) {
+                return *value;
+            }
+            match self.copies.preds[block].as_slice() {
+                [only] if *only != block => block = *only,
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    fn decide_switch(&mut self, block: BlockId, value: u64) {
+        let id = self.copies.draft.terminator(block);
+        let Inst::Switch { cases, default, .. } = &self.copies.draft.insts[id] else { return };
+        let target = cases.iter().find(|(case, _)| *case == value).map_or(*default, |(_, to)| *to);
+        self.copies.draft.insts[id] = Inst::Jump { target };
     }
 }
