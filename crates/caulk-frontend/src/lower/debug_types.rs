@@ -179,6 +179,22 @@ impl<'m> Lowering<'m> {
         Some(id)
     }
 
+    /// Joins the LLVM type of a variable with its type in the source. Only needed for nameless structures: all of them
+    /// are called `anon` in LLVM, and no name leads from one to the other.
+    pub fn join_types(&mut self, mut ty: Ty<'m>, pointee: Pointee) {
+        while let TypeKind::Array { element, .. } = ty.kind() {
+            ty = element;
+        }
+        let (0, Some(id)) = (pointee.depth, pointee.target) else { return };
+        if !matches!(ty.kind(), TypeKind::Struct) || self.types.by_llvm.contains_key(&ty) {
+            return;
+        }
+        let is_nameless = split_llvm_name(&ty.struct_name()).1 == "anon";
+        if is_nameless && self.unit.structs[id].size == ty.size(self.module) {
+            self.bind(ty, id);
+        }
+    }
+
     fn find_by_name(&mut self, name: &str, size: u64) -> Option<StructId> {
         let plain = self.intern(without_template_arguments(name));
         let found = self.types.by_name.get(&plain)?;

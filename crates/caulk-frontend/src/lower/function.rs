@@ -26,6 +26,8 @@ pub(super) struct FunctionLowering<'l, 'm> {
     pub block: BlockId,
     pub place: PlaceId,
     nowhere: PlaceId,
+    /// Whether some block ends before LLVM's does, and the blocks after it have lost an edge.
+    cut: bool,
 }
 
 pub(super) fn lower_body<'m>(unit: &mut Lowering<'m>, value: Value<'m>) -> Body {
@@ -49,9 +51,13 @@ pub(super) fn lower_body<'m>(unit: &mut Lowering<'m>, value: Value<'m>) -> Body 
         block: BlockId(0),
         place: nowhere,
         nowhere,
+        cut: false,
     };
     lowering.lower_params(value);
     lowering.lower_blocks(value);
+    if lowering.cut {
+        lowering.draft.prune_phis();
+    }
     lowering.name_params();
     ssa::finish(lowering.draft)
 }
@@ -124,6 +130,13 @@ impl<'m> FunctionLowering<'_, 'm> {
         }
     }
 
+    /// Ends the path here; what LLVM has after it goes to a block that nothing leads to.
+    pub fn end_path(&mut self) {
+        self.emit(Inst::Unreachable);
+        self.block = self.draft.blocks.push(Vec::new());
+        self.cut = true;
+    }
+
     /// Makes an LLVM value the same as one we already have.
     pub fn forward(&mut self, value: Value<'m>, same: Operand) {
         let ty = self.unit.lower_type(value.ty());
@@ -156,26 +169,41 @@ impl<'m> FunctionLowering<'_, 'm> {
 
     /// A variable whose slot is filled from a parameter at the start is that parameter.
     fn name_params(&mut self) {
-        let entry = &self.draft.blocks[Body::ENTRY];
-        for &id in entry {
+        let mut named = Vec::new();
+        for &id in &self.draft.blocks[Body::ENTRY] {
             let Inst::Store { value: Operand::Value(from), address: Operand::Value(to), .. } = self.draft.insts[id]
             else {
                 continue;
             };
-            let Inst::Param { index, .. } = self.draft.insts[from] else { continue };
-            let Inst::Local { var: Some(var), .. } = self.draft.insts[to] else { continue };
-            let variable = &mut self.draft.vars[var];
-            if variable.param.is_none() {
-                variable.param = Some(index);
-                let name = variable.name;
-                let params = &mut self.unit.unit.functions[self.function].params;
-                if let Some(param) = params.get_mut(index as usize) {
-                    param.name.get_or_insert(name);
-                    if param.pointee == Default::default() {
-                        param.pointee = variable.pointee;
-                    }
-                }
+            // A narrow parameter is widened or cut on its way into the slot.
+            let from = match self.draft.insts[from] {
+                Inst::Cast { value: Operand::Value(inner), .. } => inner,
+                _ => from,
+            };
+            if let (Inst::Param { index, .. }, Inst::Local { var: Some(var), .. }) =
+                (&self.draft.insts[from], &self.draft.insts[to])
+            {
+                named.push((*index, *var));
             }
+        }
+        for (index, variable) in named {
+            self.name_param(index, variable);
+        }
+    }
+
+    /// Tells that `variable` is the parameter at `index`.
+    pub fn name_param(&mut self, index: u32, variable: VarId) {
+        let variable = &mut self.draft.vars[variable];
+        if variable.param.is_some() {
+            return;
+        }
+        variable.param = Some(index);
+        let Some(param) = self.unit.unit.functions[self.function].params.get_mut(index as usize) else { return };
+        if param.name.is_none() && !self.unit.unit.strings.get(variable.name).is_empty() {
+            param.name = Some(variable.name);
+        }
+        if param.pointee == Default::default() {
+            param.pointee = variable.pointee;
         }
     }
 }

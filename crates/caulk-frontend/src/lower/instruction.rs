@@ -1,6 +1,6 @@
 //! Instructions that compute: one arm for each of LLVM's, the larger ones in files of their own.
 
-use caulk_ir::{ArithFlags, BinaryOp, CastOp, CompareOp, Inst, Operand, Type, UnknownReason};
+use caulk_ir::{ArithFlags, BinaryOp, CastOp, CompareOp, Constant, Inst, Operand, Type, UnknownReason};
 use smallvec::SmallVec;
 
 use super::function::FunctionLowering;
@@ -35,7 +35,7 @@ impl<'m> FunctionLowering<'_, 'm> {
                 let ty = self.unit.lower_type(inst.ty());
                 self.define(inst, Inst::LandingPad { ty });
             }
-            LLVMFNeg => self.lower_unknown(inst, UnknownReason::Instruction),
+            LLVMFNeg => self.lower_negation(inst),
             LLVMVAArg => self.lower_unknown(inst, UnknownReason::VarArg),
             LLVMExtractElement | LLVMInsertElement | LLVMShuffleVector => {
                 self.lower_unknown(inst, UnknownReason::Vector);
@@ -52,7 +52,8 @@ impl<'m> FunctionLowering<'_, 'm> {
     }
 
     fn pointer_operands(&mut self, inst: Value<'m>) -> SmallVec<[Operand; 2]> {
-        let operands: Vec<Value<'m>> = inst.operands().collect();
+        let is_call = inst.opcode() == Opcode::LLVMCallBr;
+        let operands: Vec<Value<'m>> = if is_call { inst.args().collect() } else { inst.operands().collect() };
         let carrying = operands.into_iter().filter(|o| {
             matches!(o.ty().kind(), TypeKind::Pointer | TypeKind::Struct | TypeKind::Array { .. } | TypeKind::Vector)
         });
@@ -88,6 +89,15 @@ impl<'m> FunctionLowering<'_, 'm> {
 
     fn lower_float_arithmetic(&mut self, inst: Value<'m>) {
         self.lower_binary(inst, BinaryOp::Float, ArithFlags::default());
+    }
+
+    fn lower_negation(&mut self, inst: Value<'m>) {
+        let ty = self.unit.lower_type(inst.ty());
+        if matches!(ty, Type::Vector(_)) {
+            return self.lower_unknown(inst, UnknownReason::Vector);
+        }
+        let (lhs, rhs) = (self.draft.constant(Constant::Zero(ty)), self.operand(inst.operand(0)));
+        self.define(inst, Inst::Binary { op: BinaryOp::Float, ty, lhs, rhs, flags: ArithFlags::default() });
     }
 
     fn lower_binary(&mut self, inst: Value<'m>, op: BinaryOp, flags: ArithFlags) {

@@ -19,6 +19,8 @@ enum Meaning {
     /// The result is the first argument.
     Same,
     Nothing,
+    /// Does not come back.
+    Trap,
     WithOverflow(BinaryOp),
     VarArgs,
     /// A result that has nothing to do with any pointer.
@@ -47,12 +49,13 @@ fn meaning_of(full: &str) -> Meaning {
         "ssub.with.overflow" | "usub.with.overflow" => Meaning::WithOverflow(BinaryOp::Sub),
         "smul.with.overflow" | "umul.with.overflow" => Meaning::WithOverflow(BinaryOp::Mul),
         "va_start" | "va_copy" => Meaning::VarArgs,
+        "trap" | "ubsantrap" => Meaning::Trap,
         "threadlocal.address" | "ssa.copy" | "ptr.annotation" | "annotation" | "ptrmask" => Meaning::Same,
         _ if starts(&["memcpy", "memmove"]) => Meaning::Copy,
         _ if starts(&["memset"]) => Meaning::Fill,
         _ if starts(&["expect", "launder.invariant", "strip.invariant"]) => Meaning::Same,
         _ if starts(&["dbg.", "assume", "invariant.", "prefetch", "donothing", "experimental.noalias", "va_end"])
-            || starts(&["var.annotation", "stackrestore", "trap", "ubsantrap", "debugtrap", "sideeffect"])
+            || starts(&["var.annotation", "stackrestore", "debugtrap", "sideeffect"])
             || starts(&["pseudoprobe", "clear_cache", "instrprof", "eh.begin", "eh.end", "fake.use"]) =>
         {
             Meaning::Nothing
@@ -111,6 +114,7 @@ impl<'m> FunctionLowering<'_, 'm> {
                 self.forward(inst, same);
             }
             Meaning::Nothing => {}
+            Meaning::Trap => self.end_path(),
             Meaning::WithOverflow(op) => self.lower_with_overflow(inst, op, &args),
             Meaning::VarArgs => {
                 let operands = self.pointer_args(&args);
@@ -128,8 +132,17 @@ impl<'m> FunctionLowering<'_, 'm> {
         let (Some(slot), Some(node)) = (args[0].wrapped_value(), args[1].as_metadata()) else { return };
         let Some(&local) = self.values.get(&slot) else { return };
         let variable = self.variable(node);
-        if let Inst::Local { var: var @ None, .. } = &mut self.draft.insts[local] {
-            *var = Some(variable);
+        match &mut self.draft.insts[local] {
+            Inst::Local { var: var @ None, .. } => {
+                *var = Some(variable);
+                self.unit.join_types(slot.allocated_type(), self.draft.vars[variable].pointee);
+            }
+            // A structure passed in memory: the parameter points to the variable itself.
+            Inst::Param { index, .. } => {
+                let index = *index;
+                self.name_param(index, variable);
+            }
+            _ => {}
         }
     }
 
@@ -155,8 +168,7 @@ impl<'m> FunctionLowering<'_, 'm> {
         }
         let (lhs, rhs) = (self.operand(args[0]), self.operand(args[1]));
         let result = Operand::Value(self.emit(Inst::Binary { op, ty, lhs, rhs, flags: ArithFlags::default() }));
-        let (reason, flag) = (UnknownReason::Intrinsic, Type::Int(1));
-        let overflow = Operand::Value(self.emit(Inst::Unknown { ty: flag, reason, operands: smallvec![] }));
+        let overflow = self.unknown_value(Type::Int(1), UnknownReason::Intrinsic);
         let offset = inst.ty().field_offset(1, self.unit.module) as u32;
         self.define_pair(inst, result, overflow, offset);
     }

@@ -103,7 +103,7 @@ impl<'m> FunctionLowering<'_, 'm> {
             LLVMAtomicRMWBinOpOr => Some(BinaryOp::Or),
             LLVMAtomicRMWBinOpXor => Some(BinaryOp::Xor),
             _ => {
-                let result = self.unknown_value(ty);
+                let result = self.unknown_value(ty, UnknownReason::Instruction);
                 self.emit(Inst::Store { ty, value: result, address, volatile });
                 return;
             }
@@ -118,8 +118,7 @@ impl<'m> FunctionLowering<'_, 'm> {
         self.emit(Inst::Store { ty, value: new, address, volatile });
     }
 
-    fn unknown_value(&mut self, ty: Type) -> Operand {
-        let reason = UnknownReason::Instruction;
+    pub fn unknown_value(&mut self, ty: Type, reason: UnknownReason) -> Operand {
         *self.unit.unit.unknowns.entry(reason).or_insert(0) += 1;
         Operand::Value(self.emit(Inst::Unknown { ty, reason, operands: SmallVec::new() }))
     }

@@ -92,6 +92,7 @@ impl<'m> Lowering<'m> {
         global.line = variable.variable_line();
         if let Some(ty) = operands.node(3) {
             global.pointee = self.pointee(ty);
+            self.join_types(value.value_type(), global.pointee);
         }
     }
 
