@@ -1,1 +1,26 @@
-fn main() {}
+//! The chores of this repository that are more than a line of make: `cargo xtask CHORE`.
+//!
+//! *Architecture invariant:* nothing of Caulk's own crates is linked but `caulk-capture`, which says what is compiled.
+//! Caulk itself is measured from outside, as the program a user runs.
+
+mod bench;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Debug, Parser)]
+#[command(name = "xtask", about = "Chores of the Caulk repository", max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Debug, Subcommand)]
+enum Chore {
+    Bench(bench::arguments::Bench),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Arguments::parse().chore {
+        Chore::Bench(arguments) => bench::run(&arguments),
+    }
+}

@@ -1,0 +1,1 @@
+//! Empty: this package exists to name the packages it depends on.

@@ -1,0 +1,82 @@
+//! Runs one command for each unit, several at once, as Caulk does.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+
+use crate::bench::usage::{self, Usage};
+
+#[derive(Debug)]
+pub struct Finished {
+    /// Processor time is summed, wall time is that of the whole.
+    pub usage: Usage,
+    /// Whether the unit was done, in order.
+    pub succeeded: Vec<bool>,
+}
+
+/// Where what the command for a unit says is kept.
+pub fn messages(folder: &Path, unit: usize) -> std::path::PathBuf {
+    folder.join(format!("{unit}.stderr"))
+}
+
+/// Runs `command(0)` to `command(units - 1)`; standard error goes to files in `folder` (see [`messages`]).
+pub fn run(
+    units: usize,
+    threads: usize,
+    folder: &Path,
+    command: &(dyn Fn(usize) -> Command + Sync),
+) -> Result<Finished> {
+    let start = Instant::now();
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new((Usage::default(), vec![false; units]));
+    let work = || -> Result<()> {
+        loop {
+            let unit = next.fetch_add(1, Ordering::Relaxed);
+            if unit >= units {
+                return Ok(());
+            }
+            let (succeeded, usage) = run_one(command(unit), &messages(folder, unit))?;
+            let mut done = done.lock().expect("no thread panics while it adds up");
+            done.0 = done.0.then(usage);
+            done.1[unit] = succeeded;
+        }
+    };
+    std::thread::scope(|scope| -> Result<()> {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("a worker does not panic"))
+    })?;
+    let (mut usage, succeeded) = done.into_inner().expect("no thread panics while it adds up");
+    usage.wall_seconds = start.elapsed().as_secs_f64();
+    Ok(Finished { usage, succeeded })
+}
+
+fn run_one(mut command: Command, messages: &Path) -> Result<(bool, Usage)> {
+    let stderr = File::create(messages).with_context(|| format!("cannot write {}", messages.display()))?;
+    command.env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
+    let name = command.get_program().to_string_lossy().into_owned();
+    let (status, usage) = usage::run(&mut command, false).with_context(|| format!("cannot run {name}"))?;
+    Ok((status.success(), usage))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_unit_is_run_once_and_failures_are_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let command = |unit: usize| {
+            let mut command = Command::new("sh");
+            command.arg("-c").arg(format!("echo unit {unit} >&2; test {unit} -ne 2"));
+            command
+        };
+        let finished = run(4, 2, folder.path(), &command).unwrap();
+        assert_eq!(finished.succeeded, [true, true, false, true]);
+        assert_eq!(std::fs::read_to_string(messages(folder.path(), 3)).unwrap(), "unit 3\n");
+    }
+}
