@@ -145,11 +145,13 @@ impl<'a> Assembly<'a> {
             let shape = self.world.globals[id];
             let Some(ty) = shape.ty.filter(|_| self.escaped[id.index()]) else { continue };
             let spot = self.world.types.spot(ty, u64::from(offset));
-            let field = self.node(0, Key::Field(spot.ty, spot.offset as u32));
             let global = self.first_slot + index as u32;
-            self.problem.edges.push((global, field));
-            if !shape.is_const {
-                self.problem.edges.push((field, global));
+            for spot in self.world.types.overlapping(spot) {
+                let field = self.node(0, Key::Field(spot.ty, spot.offset as u32));
+                self.problem.edges.push((global, field));
+                if !shape.is_const {
+                    self.problem.edges.push((field, global));
+                }
             }
         }
     }

@@ -61,8 +61,21 @@ impl<'a> Extractor<'a, '_> {
                     self.flow(*a, node);
                     self.flow(*b, node);
                 }
+                Inst::Call(_) | Inst::Invoke { .. } => {
+                    self.flow(Operand::Value(value), node);
+                    self.allocate(value, node);
+                }
                 _ => self.flow(Operand::Value(value), node),
             }
+        }
+    }
+
+    /// A call result used as a pointer to function pointers may be a fresh array of them.
+    fn allocate(&mut self, value: InstId, node: Key) {
+        let shape = self.reader.shape(value);
+        if shape.is_some_and(|s| s.pointee.is_function && s.pointee.depth > 1) {
+            let array = Key::Local(self.fresh());
+            self.facts.values.push((node, Value::Address(array)));
         }
     }
 

@@ -155,9 +155,14 @@ impl<'a> Reader<'a> {
     }
 
     /// What the source says a value points to.
+    pub fn shape(&self, value: InstId) -> Option<Shape> {
+        self.shape_within(value, MAX_TYPE_DEPTH)
+    }
+
     fn shape_within(&self, value: InstId, depth: u32) -> Option<Shape> {
         let local = |pointee: Pointee| Shape { pointee, target: pointee.target.map(|t| self.map.structs[t]) };
-        let said = |shape: &Shape| shape.pointee != Pointee::default();
+        // `void *` says less than the variable it is assigned to.
+        let is_telling = |shape: &Shape| shape.target.is_some() || shape.pointee.is_function;
         let depth = depth.checked_sub(1)?;
         let direct = match &self.body.insts[value] {
             Inst::Param { index, .. } => self.function.params.get(*index as usize).map(|p| local(p.pointee)),
@@ -168,7 +173,8 @@ impl<'a> Reader<'a> {
             },
             _ => None,
         };
-        direct.filter(said).or_else(|| self.bound.get(&value).map(|&var| local(self.body.vars[var].pointee)))
+        let bound = || self.bound.get(&value).map(|&var| local(self.body.vars[var].pointee));
+        direct.filter(is_telling).or_else(|| bound().or(direct))
     }
 
     /// What the pointer held at a location points to.
@@ -212,7 +218,7 @@ impl<'a> Reader<'a> {
                 Inst::Local { var: Some(var), .. } if !may_hold(self.body.vars[var].pointee) => Slot::Nothing,
                 _ => Slot::Local(local),
             },
-            Root::Value(value) => match self.shape_within(value, MAX_TYPE_DEPTH) {
+            Root::Value(value) => match self.shape(value) {
                 Some(shape) if !may_hold(shape.pointee) => Slot::Nothing,
                 _ => Slot::Behind(value),
             },

@@ -124,6 +124,26 @@ impl Types {
         spot
     }
 
+    /// All spots that share the bytes of a spot: a spot in a union lies in each of its arms.
+    pub fn overlapping(&self, spot: Spot) -> Vec<Spot> {
+        let mut found = vec![spot];
+        let mut next = 0;
+        while let Some(&Spot { ty, offset, outer }) = found.get(next) {
+            next += 1;
+            let info = &self.infos[ty];
+            if !info.is_union || found.len() > MAX_NESTING {
+                continue;
+            }
+            for arm in info.fields.iter().filter_map(FieldInfo::embedded).filter(|&t| self.infos[t].size > offset) {
+                let inside = Spot { outer, ..self.spot(arm, offset) };
+                if !found.contains(&inside) {
+                    found.push(inside);
+                }
+            }
+        }
+        found
+    }
+
     /// The field at a spot.
     pub fn field(&self, spot: Spot) -> Option<&FieldInfo> {
         self.infos[spot.ty].fields.iter().find(|f| f.offset == spot.offset)

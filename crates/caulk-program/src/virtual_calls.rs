@@ -165,7 +165,7 @@ fn bases_from_type_information(world: &World<'_>, hierarchy: &mut Hierarchy) {
         let items = items(world, id);
         let word = u64::from(pointer_bytes(world, id));
         let class = hierarchy.class(name);
-        let int_at = |offset: u64| items.iter().find(|i| i.offset == offset).and_then(|i| i.value.as_signed());
+        let int_at = |offset: u64| items.iter().find(|i| i.offset == offset).and_then(|i| number(i.value));
         let found: Vec<(u64, &str)> = items
             .iter()
             .filter_map(|i| Some((i.offset, type_information(world, id, i)?)))
@@ -191,7 +191,7 @@ fn bases_from_type_information(world: &World<'_>, hierarchy: &mut Hierarchy) {
 fn groups_of_table(world: &World<'_>, table: GlobalVarId, class: ClassId) -> Vec<Group> {
     let items = items(world, table);
     let word = u64::from(pointer_bytes(world, table));
-    let int_at = |offset: u64| items.iter().find(|i| i.offset == offset).and_then(|i| i.value.as_signed());
+    let int_at = |offset: u64| items.iter().find(|i| i.offset == offset).and_then(|i| number(i.value));
     let mut starts: Vec<(u64, i64)> = items
         .iter()
         .filter(|i| i.offset >= word && type_information(world, table, i).is_some())
@@ -199,7 +199,7 @@ fn groups_of_table(world: &World<'_>, table: GlobalVarId, class: ClassId) -> Vec
         .collect();
     if starts.is_empty() {
         starts.push((2 * word, 0));
-        let offsets = items.iter().filter_map(|i| Some((i.offset, i.value.as_signed()?)));
+        let offsets = items.iter().filter_map(|i| Some((i.offset, number(i.value)?)));
         starts.extend(offsets.filter(|o| o.1 < 0).map(|(at, to_top)| (at + 2 * word, to_top)));
     }
     let home = world.linked.globals[table];
@@ -217,6 +217,14 @@ fn groups_of_table(world: &World<'_>, table: GlobalVarId, class: ClassId) -> Vec
         groups[group - 1].slots.push((slot as u32, map.functions.first(function)));
     }
     groups
+}
+
+/// Clang fills tables with pointers, and makes pointers of the numbers among them.
+fn number(value: Constant) -> Option<i64> {
+    match value {
+        Constant::Pointer(value) => Some(value as i64),
+        _ => value.as_signed(),
+    }
 }
 
 fn items<'a>(world: &World<'a>, global: GlobalVarId) -> &'a [InitItem] {

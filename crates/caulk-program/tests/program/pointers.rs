@@ -208,6 +208,30 @@ fn an_embedded_structure_is_the_same_wherever_it_lies() {
 }
 
 #[test]
+fn an_initialised_union_is_read_through_its_arms() {
+    case(
+        "struct num size 16 {\n min: 0\n check: 8 -> * fn\n}\nstruct text size 16 {\n max: 0\n other: 8 -> * fn\n}\n\
+         union data size 16 {\n num: 0 size 16 -> num\n text: 0 size 16 -> text\n}\n\
+         struct option size 24 {\n name: 0 -> *\n data: 8 size 16 -> data\n}\n\
+         global @options size 48 -> option = { +16 &@one, +40 &@two }\n\
+         define @start() {\n call void @f(ptr @options)\n return\n}\n\
+         define @f(o: ptr -> *option) {\n %a = address %o, option.data, data.num, num.check\n %g = load ptr %a\n\
+         call void %g(ptr null)\n return\n}",
+        "one /0.c, two /0.c",
+    );
+}
+
+#[test]
+fn an_array_on_the_heap() {
+    case(
+        "declare @malloc(i64) -> ptr -> *\n\
+         define @f(i: i64) {\n var t -> ** fn\n %t = call ptr @malloc(i64 16)\n bind t, %t\n %b = address %t, [1 * 8]\n\
+         store ptr &@two, %b\n %a = address %t, [%i * 8]\n %g = load ptr %a\n call void %g(ptr null)\n return\n}",
+        "malloc; two /0.c",
+    );
+}
+
+#[test]
 fn casts_to_integers_and_back() {
     case(
         "global @slot size 8\ndefine @set() {\n %n = ptr_to_int ptr &@one to i64\n store i64 %n, @slot\n return\n}\n\

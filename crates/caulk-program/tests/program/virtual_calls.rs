@@ -17,7 +17,7 @@ global link_once @_ZTI1Z size 16 const\n\
 global link_once @_ZTV1A size 32 const = { +8 @_ZTI1A, +16 &@A_run, +24 &@A_stop }\n\
 global link_once @_ZTV1B size 32 const = { +8 @_ZTI1B, +16 &@B_run, +24 &@A_stop }\n\
 global link_once @_ZTV1I size 24 const = { +8 @_ZTI1I, +16 &@__cxa_pure_virtual }\n\
-global link_once @_ZTV1C size 56 const = { +8 @_ZTI1C, +16 &@C_run, +24 &@A_stop, +32 -16:i64, +40 @_ZTI1C, +48 &@C_ping }\n\
+global link_once @_ZTV1C size 56 const = { +8 @_ZTI1C, +16 &@C_run, +24 &@A_stop, +32 ptr(-16), +40 @_ZTI1C, +48 &@C_ping }\n\
 global link_once @_ZTV1Z size 24 const = { +8 @_ZTI1Z, +16 &@Z_other }\n\
 declare @__cxa_pure_virtual()\n\
 define @A_run(ptr) {\n return\n}\ndefine @A_stop(ptr) {\n return\n}\ndefine @B_run(ptr) {\n return\n}\n\
