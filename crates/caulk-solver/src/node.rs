@@ -1,0 +1,95 @@
+//! The shape of a term.
+
+/// A term of one [`crate::TermPool`]. Operands have smaller numbers than what is made of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TermId(pub(crate) u32);
+
+/// An unknown of one [`crate::TermPool`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SymbolId(pub(crate) u32);
+
+impl TermId {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl SymbolId {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    UDiv,
+    SDiv,
+    URem,
+    SRem,
+    Shl,
+    LShr,
+    AShr,
+    And,
+    Or,
+    Xor,
+}
+
+/// The comparisons that terms are kept in. The others are their negations, operands swapped where needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub enum Comparison {
+    Eq,
+    Ult,
+    Slt,
+}
+
+/// Wrapping that the program rules out. Only for addition, subtraction, multiplication and shift left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub struct NoWrap {
+    pub signed: bool,
+    pub unsigned: bool,
+}
+
+impl NoWrap {
+    pub const NONE: NoWrap = NoWrap { signed: false, unsigned: false };
+    pub const SIGNED: NoWrap = NoWrap { signed: true, unsigned: false };
+    pub const UNSIGNED: NoWrap = NoWrap { signed: false, unsigned: true };
+    pub const BOTH: NoWrap = NoWrap { signed: true, unsigned: true };
+
+    pub(crate) fn any(self) -> bool {
+        self.signed || self.unsigned
+    }
+
+    pub(crate) fn both(self, other: NoWrap) -> NoWrap {
+        NoWrap { signed: self.signed && other.signed, unsigned: self.unsigned && other.unsigned }
+    }
+}
+
+/// One term: an operator over earlier terms. A boolean is a term of width 1, and at width 1 only `Const`, `Symbol`, `Not`,
+/// `And`, `Xor`, `Compare` and `Ite` occur; `Not` occurs only there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Node {
+    Const(u64),
+    Symbol(SymbolId),
+    Not(TermId),
+    Binary(BinaryOp, NoWrap, TermId, TermId),
+    Compare(Comparison, TermId, TermId),
+    ZExt(TermId),
+    SExt(TermId),
+    Trunc(TermId),
+    Ite(TermId, TermId, TermId),
+}
+
+impl Node {
+    /// The operands, in order.
+    pub fn operands(self) -> smallvec::SmallVec<[TermId; 3]> {
+        match self {
+            Node::Const(_) | Node::Symbol(_) => smallvec::smallvec![],
+            Node::Not(a) | Node::ZExt(a) | Node::SExt(a) | Node::Trunc(a) => smallvec::smallvec![a],
+            Node::Binary(_, _, a, b) | Node::Compare(_, a, b) => smallvec::smallvec![a, b],
+            Node::Ite(c, a, b) => smallvec::smallvec![c, a, b],
+        }
+    }
+}
