@@ -19,7 +19,7 @@ use caulk_ir::PackedUnit;
 use crate::clang::Clang;
 
 /// Goes up whenever the stored form, or what lowering makes of the same bitcode, changes.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 const MAGIC: &[u8; 8] = b"caulk-u\n";
 
 #[derive(Debug)]

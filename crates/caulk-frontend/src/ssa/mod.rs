@@ -6,6 +6,7 @@
 mod copies;
 mod draft;
 mod finish;
+mod frontiers;
 mod merge_chains;
 mod place_returns;
 mod promote;

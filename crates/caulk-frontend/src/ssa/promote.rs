@@ -1,28 +1,26 @@
 //! Promotes locals whose address is only loaded from and stored to into SSA values.
 //!
-//! Phis are made on demand, as in Braun et al., "Simple and Efficient Construction of Static Single Assignment Form",
-//! but for the finished control flow, so no block is ever unsealed and no recursion is needed.
+//! Phis are placed on the iterated dominance frontier of the stores, as in Cytron et al., "Efficiently Computing Static
+//! Single Assignment Form and the Control Dependence Graph", and dropped where nothing reads them.
 //! What the source did stays visible: a store to a promoted variable leaves a `Bind`, the end of its scope an `Unbind`.
 
-use caulk_ir::entity::Entity;
-use caulk_ir::{BlockId, Constant, EntityVec, Inst, InstId, Operand, Type};
-use rustc_hash::FxHashMap;
+use caulk_ir::{BlockId, Body, Constant, EntityVec, Inst, InstId, Operand, Type};
 use smallvec::SmallVec;
 
 use super::draft::Draft;
+use super::frontiers::Frontiers;
 
 pub fn run(draft: &mut Draft) {
     let types = promotable(draft);
     if types.values().all(Option::is_none) {
         return;
     }
-    let mut promotion = Promotion::new(draft, types);
-    promotion.collect_stores();
-    promotion.resolve_loads();
-    promotion.fill_phis();
-    let Promotion { replaced, phis, types, .. } = promotion;
-    let replaced = remove_trivial_phis(draft, replaced, &phis);
-    rewrite(draft, &types, &replaced, &phis);
+    let locals = Locals::collect(draft, &types);
+    let tree = Frontiers::new(draft);
+    let phis = place_phis(draft, &locals, &tree);
+    let mut replaced = rename(draft, &locals, &phis, &tree);
+    remove_trivial_phis(draft, &mut replaced, &phis);
+    rewrite(draft, &types, &mut replaced, &phis);
 }
 
 /// The type of each local that can be promoted.
@@ -70,224 +68,244 @@ fn promotable(draft: &Draft) -> EntityVec<InstId, Option<Type>> {
     uses.values().map(as_type).collect::<Vec<_>>().into()
 }
 
-struct Promotion<'a> {
-    draft: &'a mut Draft,
-    types: EntityVec<InstId, Option<Type>>,
-    preds: EntityVec<BlockId, Vec<BlockId>>,
-    /// What a local holds when a block is left, where the block stores to it.
-    at_end: FxHashMap<(BlockId, InstId), Operand>,
-    /// What a local holds when a block is entered, where that was asked.
-    at_entry: FxHashMap<(BlockId, InstId), Operand>,
-    /// What takes the place of a load.
-    replaced: FxHashMap<InstId, Operand>,
-    /// New phis: (phi, block, local).
-    phis: Vec<(InstId, BlockId, InstId)>,
+/// The promoted locals that are read or written, numbered densely.
+struct Locals {
+    number: EntityVec<InstId, Option<u32>>,
+    list: Vec<PromotedLocal>,
 }
 
-impl<'a> Promotion<'a> {
-    fn new(draft: &'a mut Draft, types: EntityVec<InstId, Option<Type>>) -> Self {
-        let preds = draft.predecessors();
-        Self {
-            draft,
-            types,
-            preds,
-            at_end: FxHashMap::default(),
-            at_entry: FxHashMap::default(),
-            replaced: FxHashMap::default(),
-            phis: Vec::new(),
-        }
-    }
+struct PromotedLocal {
+    ty: Type,
+    /// Blocks that store to it, in rising order.
+    stored_in: Vec<BlockId>,
+    /// Whether some block loads it before storing to it: only then can a phi be needed.
+    enters_a_block: bool,
+}
 
-    fn promoted(&self, address: Operand) -> Option<(InstId, Type)> {
-        let local = address.value()?;
-        self.types.get(local).copied().flatten().map(|ty| (local, ty))
-    }
-
-    fn collect_stores(&mut self) {
-        for (block, insts) in self.draft.blocks.iter() {
-            for &id in insts {
-                if let Inst::Store { value, address, .. } = self.draft.insts[id]
-                    && let Some((local, _)) = self.promoted(address)
-                {
-                    self.at_end.insert((block, local), value);
-                }
+impl Locals {
+    fn collect(draft: &Draft, types: &EntityVec<InstId, Option<Type>>) -> Self {
+        let mut number: EntityVec<InstId, Option<u32>> = vec![None; draft.insts.len()].into();
+        let mut list = Vec::new();
+        for (id, ty) in types.iter() {
+            if let Some(ty) = ty.filter(|ty| *ty != Type::Void) {
+                number[id] = Some(list.len() as u32);
+                list.push(PromotedLocal { ty, stored_in: Vec::new(), enters_a_block: false });
             }
         }
-    }
-
-    fn resolve_loads(&mut self) {
-        let blocks: Vec<BlockId> = self.draft.blocks.keys().collect();
-        let mut here: FxHashMap<InstId, Operand> = FxHashMap::default();
-        for block in blocks {
-            here.clear();
-            for index in 0..self.draft.blocks[block].len() {
-                let id = self.draft.blocks[block][index];
-                match self.draft.insts[id] {
-                    Inst::Store { value, address, .. } => {
-                        if let Some((local, _)) = self.promoted(address) {
-                            here.insert(local, value);
+        let mut locals = Self { number, list };
+        for (block, insts) in draft.blocks.iter() {
+            for &id in insts {
+                match draft.insts[id] {
+                    Inst::Store { address, .. } => {
+                        if let Some(n) = locals.at(address) {
+                            let stored_in = &mut locals.list[n].stored_in;
+                            if stored_in.last() != Some(&block) {
+                                stored_in.push(block);
+                            }
                         }
                     }
                     Inst::Load { address, .. } => {
-                        if let Some((local, ty)) = self.promoted(address) {
-                            let value = match here.get(&local) {
-                                Some(value) => *value,
-                                None => self.value_at_entry(block, local, ty),
-                            };
-                            self.replaced.insert(id, value);
+                        if let Some(n) = locals.at(address) {
+                            let local = &mut locals.list[n];
+                            local.enters_a_block |= local.stored_in.last() != Some(&block);
                         }
                     }
                     _ => {}
                 }
             }
         }
+        locals
     }
 
-    fn value_at_entry(&mut self, block: BlockId, local: InstId, ty: Type) -> Operand {
-        let mut passed: SmallVec<[BlockId; 8]> = SmallVec::new();
-        let mut current = block;
-        let value = loop {
-            if let Some(known) = self.at_entry.get(&(current, local)) {
-                break *known;
-            }
-            passed.push(current);
-            match self.preds[current].as_slice() {
-                [] => break self.draft.constant(Constant::Undef(ty)),
-                [only] if *only != current => match self.at_end.get(&(*only, local)) {
-                    Some(stored) => break *stored,
-                    None => current = *only,
-                },
-                _ => break self.new_phi(current, local, ty),
-            }
-        };
-        for block in passed {
-            self.at_entry.insert((block, local), value);
-        }
-        value
-    }
-
-    fn new_phi(&mut self, block: BlockId, local: InstId, ty: Type) -> Operand {
-        let first = self.draft.blocks[block].first().copied();
-        let place = self.draft.inst_places[first.expect("every block of a draft ends in a terminator")];
-        let phi = self.draft.add_inst(Inst::Phi { ty, incoming: SmallVec::new() }, place);
-        self.types.push(None);
-        self.phis.push((phi, block, local));
-        let value = Operand::Value(phi);
-        self.at_entry.insert((block, local), value);
-        value
-    }
-
-    fn fill_phis(&mut self) {
-        let mut next = 0;
-        // Filling one phi may ask for further ones, which are appended.
-        while let Some(&(phi, block, local)) = self.phis.get(next) {
-            next += 1;
-            let ty = self.draft.insts[phi].result_type();
-            let preds = self.preds[block].clone();
-            let mut filled = SmallVec::with_capacity(preds.len());
-            for from in preds {
-                let value = match self.at_end.get(&(from, local)) {
-                    Some(value) => *value,
-                    None => self.value_at_entry(from, local, ty),
-                };
-                filled.push((from, value));
-            }
-            self.draft.insts[phi] = Inst::Phi { ty, incoming: filled };
-        }
+    /// The number of the promoted local at an address.
+    fn at(&self, address: Operand) -> Option<usize> {
+        self.number.get(address.value()?).copied().flatten().map(|n| n as usize)
     }
 }
 
+/// The new phis of each block: (phi, number of the local).
+type Phis = EntityVec<BlockId, Vec<(InstId, usize)>>;
+
+fn place_phis(draft: &mut Draft, locals: &Locals, tree: &Frontiers) -> Phis {
+    let mut phis: Phis = vec![Vec::new(); draft.blocks.len()].into();
+    let mut work = Vec::new();
+    for (number, local) in locals.list.iter().enumerate().filter(|(_, local)| local.enters_a_block) {
+        work.extend_from_slice(&local.stored_in);
+        while let Some(block) = work.pop() {
+            for &join in &tree.frontiers[block] {
+                if phis[join].last().is_some_and(|(_, last)| *last == number) {
+                    continue;
+                }
+                let first = draft.blocks[join][0];
+                let empty = Inst::Phi { ty: local.ty, incoming: SmallVec::new() };
+                let phi = draft.add_inst(empty, draft.inst_places[first]);
+                phis[join].push((phi, number));
+                work.push(join);
+            }
+        }
+    }
+    phis
+}
+
+/// What takes the place of a load or of a phi that can only have one value.
+type Replaced = EntityVec<InstId, Option<Operand>>;
+
+/// Walks the dominator tree with the value of every local, fills the phis, and returns the value of every load.
+fn rename(draft: &mut Draft, locals: &Locals, phis: &Phis, tree: &Frontiers) -> Replaced {
+    enum Step {
+        Enter(BlockId),
+        /// Takes back what a block and those below it did.
+        Leave(usize),
+    }
+    let mut replaced: Replaced = vec![None; draft.insts.len()].into();
+    let mut current: Vec<Operand> = locals.list.iter().map(|l| draft.constant(Constant::Undef(l.ty))).collect();
+    let mut undo: Vec<(usize, Operand)> = Vec::new();
+    let mut work = vec![Step::Enter(Body::ENTRY)];
+    while let Some(step) = work.pop() {
+        let block = match step {
+            Step::Enter(block) => block,
+            Step::Leave(mark) => {
+                undo.drain(mark..).rev().for_each(|(number, old)| current[number] = old);
+                continue;
+            }
+        };
+        work.push(Step::Leave(undo.len()));
+        let mut set = |current: &mut Vec<Operand>, number: usize, value: Operand| {
+            undo.push((number, std::mem::replace(&mut current[number], value)));
+        };
+        for &(phi, number) in &phis[block] {
+            set(&mut current, number, Operand::Value(phi));
+        }
+        for &id in &draft.blocks[block] {
+            match draft.insts[id] {
+                Inst::Store { value, address, .. } => {
+                    if let Some(number) = locals.at(address) {
+                        set(&mut current, number, value);
+                    }
+                }
+                Inst::Load { address, .. } => {
+                    if let Some(number) = locals.at(address) {
+                        replaced[id] = Some(current[number]);
+                    }
+                }
+                _ => {}
+            }
+        }
+        for next in draft.successors(block) {
+            for &(phi, number) in &phis[next] {
+                let Inst::Phi { incoming, .. } = &mut draft.insts[phi] else { continue };
+                // A switch may lead to one block several times; core IR has one edge for all of them.
+                if incoming.last().is_none_or(|(from, _)| *from != block) {
+                    incoming.push((block, current[number]));
+                }
+            }
+        }
+        work.extend(tree.children[block].iter().rev().map(|&child| Step::Enter(child)));
+    }
+    for &(phi, _) in phis.values().flatten() {
+        if let Inst::Phi { incoming, .. } = &mut draft.insts[phi] {
+            incoming.sort_by_key(|(from, _)| *from);
+        }
+    }
+    replaced
+}
+
 /// Replaces phis that can only have one value by that value.
-fn remove_trivial_phis(
-    draft: &Draft,
-    mut replaced: FxHashMap<InstId, Operand>,
-    phis: &[(InstId, BlockId, InstId)],
-) -> FxHashMap<InstId, Operand> {
-    loop {
-        let mut changed = false;
-        for &(phi, ..) in phis {
-            if replaced.contains_key(&phi) {
+fn remove_trivial_phis(draft: &Draft, replaced: &mut Replaced, phis: &Phis) {
+    let mut changed = true;
+    while std::mem::take(&mut changed) {
+        for &(phi, _) in phis.values().flatten() {
+            if replaced[phi].is_some() {
                 continue;
             }
             let Inst::Phi { incoming, .. } = &draft.insts[phi] else { continue };
             let mut only = None;
             let trivial = incoming.iter().all(|(_, value)| {
-                let value = resolve(&mut replaced, *value);
+                let value = resolve(replaced, *value);
                 value == Operand::Value(phi) || *only.get_or_insert(value) == value
             });
             if let (true, Some(value)) = (trivial, only) {
-                replaced.insert(phi, value);
+                replaced[phi] = Some(value);
                 changed = true;
             }
-        }
-        if !changed {
-            return replaced;
         }
     }
 }
 
 /// Follows replacements to their end, shortening the way for the next.
-fn resolve(replaced: &mut FxHashMap<InstId, Operand>, operand: Operand) -> Operand {
+fn resolve(replaced: &mut Replaced, operand: Operand) -> Operand {
     let mut end = operand;
     while let Operand::Value(v) = end
-        && let Some(next) = replaced.get(&v)
+        && let Some(next) = replaced[v]
     {
-        end = *next;
+        end = next;
     }
     let mut step = operand;
     while let Operand::Value(v) = step
         && step != end
-        && let Some(next) = replaced.insert(v, end)
+        && let Some(next) = replaced[v].replace(end)
     {
         step = next;
     }
     end
 }
 
-fn rewrite(
-    draft: &mut Draft,
-    types: &EntityVec<InstId, Option<Type>>,
-    replaced: &FxHashMap<InstId, Operand>,
-    phis: &[(InstId, BlockId, InstId)],
-) {
-    let is_promoted = |operand: Operand| operand.value().is_some_and(|v| types[v].is_some());
-    let var_of = |draft: &Draft, local: InstId| match draft.insts[local] {
+fn rewrite(draft: &mut Draft, types: &EntityVec<InstId, Option<Type>>, replaced: &mut Replaced, phis: &Phis) {
+    let mut is_live: EntityVec<InstId, bool> = vec![false; draft.insts.len()].into();
+    let mut is_phi = is_live.clone();
+    phis.values().flatten().for_each(|(phi, _)| is_phi[*phi] = true);
+    let mut live = Vec::new();
+    let mut use_operand = |operand: &mut Operand, live: &mut Vec<InstId>| {
+        *operand = resolve(replaced, *operand);
+        if let Operand::Value(v) = *operand
+            && is_phi[v]
+            && !std::mem::replace(&mut is_live[v], true)
+        {
+            live.push(v);
+        }
+    };
+    for block in draft.blocks.keys().collect::<Vec<_>>() {
+        let mut insts = std::mem::take(&mut draft.blocks[block]);
+        insts.retain(|&id| {
+            let stays = rewrite_inst(draft, types, id);
+            if stays {
+                draft.insts[id].for_each_operand_mut(|o| use_operand(o, &mut live));
+            }
+            stays
+        });
+        draft.blocks[block] = insts;
+    }
+    // A phi lives when something that lives reads it.
+    while let Some(phi) = live.pop() {
+        draft.insts[phi].for_each_operand_mut(|o| use_operand(o, &mut live));
+    }
+    for (block, phis) in phis.iter() {
+        let living = phis.iter().map(|(phi, _)| *phi).filter(|phi| is_live[*phi]);
+        draft.blocks[block].splice(0..0, living);
+    }
+}
+
+/// Makes of an instruction what promotion leaves of it; false when that is nothing.
+fn rewrite_inst(draft: &mut Draft, types: &EntityVec<InstId, Option<Type>>, id: InstId) -> bool {
+    let promoted = |local: InstId| types.get(local).copied().flatten();
+    let var_of = |local: InstId| match draft.insts[local] {
         Inst::Local { var, .. } => var,
         _ => None,
     };
-    for block in draft.blocks.keys().collect::<Vec<_>>() {
-        let old = std::mem::take(&mut draft.blocks[block]);
-        let mut new = Vec::with_capacity(old.len());
-        for id in old {
-            match draft.insts[id] {
-                Inst::Local { .. } if types[id].is_some() => continue,
-                Inst::Load { address, .. } if is_promoted(address) => continue,
-                Inst::ScopeStart { local } if types[local].is_some() => continue,
-                Inst::ScopeEnd { local } if types[local].is_some() => match var_of(draft, local) {
-                    Some(var) if types[local] != Some(Type::Void) => draft.insts[id] = Inst::Unbind { var },
-                    _ => continue,
-                },
-                Inst::Store { value, address: Operand::Value(local), .. } if types[local].is_some() => {
-                    match var_of(draft, local) {
-                        Some(var) => draft.insts[id] = Inst::Bind { var, value },
-                        None => continue,
-                    }
-                }
-                _ => {}
-            }
-            new.push(id);
+    let left = match draft.insts[id] {
+        Inst::Local { .. } if promoted(id).is_some() => None,
+        Inst::Load { address: Operand::Value(local), .. } if promoted(local).is_some() => None,
+        Inst::ScopeStart { local } if promoted(local).is_some() => None,
+        Inst::ScopeEnd { local } if promoted(local) == Some(Type::Void) => None,
+        Inst::ScopeEnd { local } if promoted(local).is_some() => var_of(local).map(|var| Inst::Unbind { var }),
+        Inst::Store { value, address: Operand::Value(local), .. } if promoted(local).is_some() => {
+            var_of(local).map(|var| Inst::Bind { var, value })
         }
-        draft.blocks[block] = new;
+        _ => return true,
+    };
+    let stays = left.is_some();
+    if let Some(inst) = left {
+        draft.insts[id] = inst;
     }
-    let mut in_order: Vec<(BlockId, InstId)> =
-        phis.iter().filter(|p| !replaced.contains_key(&p.0)).map(|p| (p.1, p.0)).collect();
-    in_order.sort();
-    // From the last: each is put at the front of its block, and so they end in rising order.
-    for (block, phi) in in_order.into_iter().rev() {
-        draft.blocks[block].insert(0, phi);
-    }
-    let mut replaced = replaced.clone();
-    for id in 0..draft.insts.len() {
-        draft.insts[InstId::from_index(id)].for_each_operand_mut(|o| *o = resolve(&mut replaced, *o));
-    }
+    stays
 }
