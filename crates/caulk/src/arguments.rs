@@ -14,9 +14,11 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    //PROGRAM
+    Candidates(CandidatesOptions),
+    Summaries(SummariesOptions),
+    Program(ProgramOptions),
     Ir(IrOptions),
-    //GRAPH
+    Graph(GraphOptions),
     Capture(CaptureOptions),
 }
 
@@ -90,6 +92,45 @@ pub struct IrOptions {
     /// Only this function (its name in the source, or its symbol).
     #[arg(short, long, value_name = "NAME")]
     pub function: Option<String>,
+}
+
+/// What library functions do, besides what Caulk knows.
+#[derive(Debug, Args)]
+pub struct ModelOptions {
+    /// A file with models of library functions (may be given several times; see docs/models.md).
+    #[arg(long, value_name = "FILE")]
+    pub models: Vec<PathBuf>,
+}
+
+/// Show what every function allocates, frees and keeps.
+#[derive(Debug, Args)]
+pub struct SummariesOptions {
+    #[command(flatten)]
+    pub input: InputOptions,
+
+    #[command(flatten)]
+    pub models: ModelOptions,
+
+    /// Only this function (its name in the source, or its symbol).
+    #[arg(short, long, value_name = "NAME")]
+    pub function: Option<String>,
+
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: TableFormat,
+}
+
+/// List the places where memory may be lost, before they are confirmed.
+#[derive(Debug, Args)]
+pub struct CandidatesOptions {
+    #[command(flatten)]
+    pub input: InputOptions,
+
+    #[command(flatten)]
+    pub models: ModelOptions,
+
+    /// Show those too that rest on conditions the analysis cannot see.
+    #[arg(long)]
+    pub hidden: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

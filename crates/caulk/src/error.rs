@@ -28,6 +28,8 @@ pub enum Error {
     NothingRead(usize),
     #[error("there is no function {0:?} in what was read{1}")]
     NoSuchFunction(String, String),
+    #[error(transparent)]
+    Models(#[from] caulk_models::ModelError),
     #[error("{0}")]
     Usage(String),
     #[error("cannot write the result: {0}")]

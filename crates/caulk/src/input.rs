@@ -5,8 +5,11 @@ use std::path::Path;
 use caulk_capture::{Duplicates, Job, JobList, Request, collect};
 use caulk_frontend::{Cache, Clang, Config, LostUnit, read_units};
 use caulk_ir::PackedUnit;
+use caulk_models::Models;
+use caulk_program::{Program, ProgramConfig, UnitInput};
+use caulk_useflow::{Analysis, UseflowConfig};
 
-use crate::arguments::InputOptions;
+use crate::arguments::{InputOptions, ModelOptions};
 use crate::error::{Error, Exit};
 use crate::progress;
 
@@ -108,4 +111,40 @@ fn tell_lost(read: &Read) {
     if !read.lost.is_empty() {
         eprintln!("caulk: {} of {} units were read", read.units.len(), read.wanted);
     }
+}
+
+/// Links what was read, on as many threads as were asked for. The units move into the program.
+pub fn link(read: &mut Read, options: &InputOptions) -> Result<Program, Error> {
+    let inputs = std::mem::take(&mut read.units)
+        .into_iter()
+        .map(|unit| UnitInput { packed: unit.unit, output_hint: unit.output_hint })
+        .collect();
+    in_pool(options, || Program::link(inputs, ProgramConfig::default()))
+}
+
+/// Runs something on as many threads as were asked for.
+pub fn in_pool<T: Send>(options: &InputOptions, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
+    let threads = threads(options);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|e| Error::Usage(format!("cannot start {threads} threads: {e}")))?;
+    Ok(pool.install(work))
+}
+
+/// A program with what stage one found out about it.
+pub struct Analysed {
+    pub read: Read,
+    pub program: Program,
+    pub models: Models,
+    pub analysis: Analysis,
+}
+
+/// Reads, links and runs stage one.
+pub fn analyse(options: &InputOptions, models: &ModelOptions) -> Result<Analysed, Error> {
+    let models = Models::with_files(&models.models)?;
+    let mut read = read(options)?;
+    let program = link(&mut read, options)?;
+    let analysis = in_pool(options, || caulk_useflow::analyse(&program, &models, &UseflowConfig::default()))?;
+    Ok(Analysed { read, program, models, analysis })
 }

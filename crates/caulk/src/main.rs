@@ -21,8 +21,12 @@ use error::Exit;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match &arguments.command {
+        Command::Candidates(options) => commands::candidates::run(options),
         Command::Capture(options) => commands::capture::run(options),
+        Command::Graph(options) => commands::graph::run(options),
         Command::Ir(options) => commands::ir::run(options),
+        Command::Program(options) => commands::program::run(options),
+        Command::Summaries(options) => commands::summaries::run(options),
     };
     let exit = result.unwrap_or_else(|error| {
         eprintln!("caulk: {error}");

@@ -1,4 +1,8 @@
 //! One file a command.
 
+pub mod candidates;
 pub mod capture;
+pub mod graph;
 pub mod ir;
+pub mod program;
+pub mod summaries;

@@ -1,0 +1,126 @@
+//! Comparisons of a value with a constant: enough to tell most paths of C code apart without a solver.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What is known of a value compared with constants. Numbers are signed; null is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Relation {
+    Eq(i64),
+    Ne(i64),
+    /// Between the two, both included.
+    Range(i64, i64),
+}
+
+impl Relation {
+    pub const ZERO: Relation = Relation::Eq(0);
+    pub const NONZERO: Relation = Relation::Ne(0);
+
+    pub fn less(limit: i64) -> Option<Relation> {
+        limit.checked_sub(1).map(|high| Relation::Range(i64::MIN, high))
+    }
+
+    pub fn at_most(limit: i64) -> Relation {
+        Relation::Range(i64::MIN, limit)
+    }
+
+    pub fn greater(limit: i64) -> Option<Relation> {
+        limit.checked_add(1).map(|low| Relation::Range(low, i64::MAX))
+    }
+
+    pub fn at_least(limit: i64) -> Relation {
+        Relation::Range(limit, i64::MAX)
+    }
+
+    pub fn holds(self, value: i64) -> bool {
+        match self {
+            Relation::Eq(c) => value == c,
+            Relation::Ne(c) => value != c,
+            Relation::Range(low, high) => (low..=high).contains(&value),
+        }
+    }
+
+    /// Whether no value satisfies both.
+    pub fn contradicts(self, other: Relation) -> bool {
+        match (self, other) {
+            (Relation::Eq(c), r) | (r, Relation::Eq(c)) => !r.holds(c),
+            (Relation::Ne(_), Relation::Ne(_)) => false,
+            (Relation::Ne(c), Relation::Range(low, high)) | (Relation::Range(low, high), Relation::Ne(c)) => {
+                low == high && low == c
+            }
+            (Relation::Range(a, b), Relation::Range(c, d)) => a.max(c) > b.min(d),
+        }
+    }
+
+    /// Whether every value that satisfies this one satisfies the other.
+    pub fn implies(self, other: Relation) -> bool {
+        match (self, other) {
+            (Relation::Eq(c), r) => r.holds(c),
+            (Relation::Ne(a), Relation::Ne(b)) => a == b,
+            (Relation::Ne(_), _) => false,
+            (Relation::Range(low, high), Relation::Ne(c)) => !(low..=high).contains(&c),
+            (Relation::Range(low, high), Relation::Range(a, b)) => a <= low && high <= b,
+            (Relation::Range(low, high), Relation::Eq(c)) => low == high && low == c,
+        }
+    }
+
+    /// The opposite, where one relation can say it.
+    pub fn negate(self) -> Option<Relation> {
+        match self {
+            Relation::Eq(c) => Some(Relation::Ne(c)),
+            Relation::Ne(c) => Some(Relation::Eq(c)),
+            Relation::Range(i64::MIN, high) => Relation::greater(high),
+            Relation::Range(low, i64::MAX) => Relation::less(low),
+            Relation::Range(..) => None,
+        }
+    }
+}
+
+impl fmt::Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Relation::Eq(c) => write!(f, "== {c}"),
+            Relation::Ne(c) => write!(f, "!= {c}"),
+            Relation::Range(i64::MIN, high) => write!(f, "<= {high}"),
+            Relation::Range(low, i64::MAX) => write!(f, ">= {low}"),
+            Relation::Range(low, high) => write!(f, "in {low}..={high}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All relations over a few constants agree with what they say of every small number.
+    #[test]
+    fn answers_agree_with_enumeration() {
+        let edge = |c: i64| [i64::MIN, c, i64::MAX];
+        let mut relations = vec![];
+        for c in -2..=2 {
+            relations.extend([Relation::Eq(c), Relation::Ne(c)]);
+            for low in edge(c) {
+                for high in edge(c + 1) {
+                    if low <= high {
+                        relations.push(Relation::Range(low, high));
+                    }
+                }
+            }
+        }
+        let sample: Vec<i64> = (-5..=5).chain([i64::MIN, i64::MAX]).collect();
+        for &a in &relations {
+            for &b in &relations {
+                if a.contradicts(b) {
+                    assert!(sample.iter().all(|&v| !(a.holds(v) && b.holds(v))), "{a} and {b}");
+                }
+                if a.implies(b) {
+                    assert!(sample.iter().all(|&v| !a.holds(v) || b.holds(v)), "{a} implies {b}");
+                }
+            }
+            if let Some(not) = a.negate() {
+                assert!(sample.iter().all(|&v| a.holds(v) != not.holds(v)), "not {a}");
+            }
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! The values of one function by what they are: two loads from one place are one value until something is written there.
+
+use caulk_ir::{Body, CastOp, Constant, Inst, InstId, Operand, Step};
+use caulk_program::{GlobalVarId, Program, TypeId, UnitId};
+use rustc_hash::FxHashMap;
+
+use crate::access_path::{AccessPath, PathRoot};
+use crate::offset::Offset;
+
+/// A pointer value of a function: what it is, not where it is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ValueId(pub u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ValueNode {
+    Param(u32),
+    /// The address of a global variable.
+    Global(GlobalVarId),
+    /// The address of a local.
+    Local(InstId),
+    /// The value of an instruction that is known by nothing better: the result of a call, a choice between several.
+    Opaque(InstId),
+    /// What is loaded from an offset of another value.
+    Load(ValueId, Offset),
+    /// A constant that points to no object: null, a number, a function.
+    Nothing,
+}
+
+/// A place in memory: an offset from what a value points to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cell {
+    pub base: ValueId,
+    pub offset: Offset,
+}
+
+/// Loads nest this deep before a value counts as opaque (SPARROW's k).
+const MAX_LOADS: u8 = 4;
+
+#[derive(Debug, Default)]
+pub struct ValueTable {
+    nodes: Vec<ValueNode>,
+    depths: Vec<u8>,
+    index: FxHashMap<ValueNode, ValueId>,
+    /// What each instruction's value points to, and at which offset into it.
+    of_inst: Vec<Option<Cell>>,
+    of_const: Vec<Option<Cell>>,
+    /// The structure field a cell was reached through, for names.
+    fields: FxHashMap<(ValueId, Offset), (TypeId, u64)>,
+}
+
+impl ValueTable {
+    pub fn new(program: &Program, unit: UnitId, body: &Body) -> Self {
+        let mut table = ValueTable { of_inst: vec![None; body.insts.len()], ..ValueTable::default() };
+        table.intern(ValueNode::Nothing, 0);
+        let mut builder = Builder { program, unit, body, table: &mut table };
+        for constant in body.consts.keys() {
+            let cell = builder.constant(body.consts[constant]);
+            builder.table.of_const.push(cell);
+        }
+        for inst in body.insts.keys() {
+            let cell = builder.inst(inst);
+            builder.table.of_inst[inst.0 as usize] = cell;
+        }
+        table
+    }
+
+    fn intern(&mut self, node: ValueNode, depth: u8) -> ValueId {
+        if let Some(&id) = self.index.get(&node) {
+            return id;
+        }
+        let id = ValueId(self.nodes.len() as u32);
+        self.nodes.push(node);
+        self.depths.push(depth);
+        self.index.insert(node, id);
+        id
+    }
+
+    pub fn node(&self, id: ValueId) -> ValueNode {
+        self.nodes[id.0 as usize]
+    }
+
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Where an instruction's value points to: an object by the value that leads to it, and the offset into it.
+    pub fn of_inst(&self, inst: InstId) -> Option<Cell> {
+        self.of_inst[inst.0 as usize]
+    }
+
+    /// Where an operand points to.
+    pub fn of_operand(&self, operand: Operand) -> Option<Cell> {
+        match operand {
+            Operand::Value(v) => self.of_inst(v),
+            Operand::Const(c) => self.of_const[c.0 as usize],
+        }
+    }
+
+    /// The value a cell holds, made when first asked for; None when the loads nest too deep.
+    pub fn loaded(&mut self, cell: Cell) -> Option<ValueId> {
+        let depth = self.depths[cell.base.0 as usize];
+        if depth >= MAX_LOADS || matches!(self.node(cell.base), ValueNode::Nothing) {
+            return None;
+        }
+        Some(self.intern(ValueNode::Load(cell.base, cell.offset), depth + 1))
+    }
+
+    pub fn find(&self, node: ValueNode) -> Option<ValueId> {
+        self.index.get(&node).copied()
+    }
+
+    /// The value at the bottom of a chain of loads.
+    pub fn root(&self, mut id: ValueId) -> ValueNode {
+        loop {
+            match self.node(id) {
+                ValueNode::Load(base, _) => id = base,
+                root => return root,
+            }
+        }
+    }
+
+    /// Whether `id` is `base` or loaded from it, over any number of steps.
+    pub fn is_reached_from(&self, mut id: ValueId, base: ValueId) -> bool {
+        loop {
+            if id == base {
+                return true;
+            }
+            match self.node(id) {
+                ValueNode::Load(next, _) => id = next,
+                _ => return false,
+            }
+        }
+    }
+
+    pub fn field(&self, cell: Cell) -> Option<(TypeId, u64)> {
+        self.fields.get(&(cell.base, cell.offset)).copied()
+    }
+
+    /// The access path of a value that starts at a parameter or a global.
+    pub fn path(&self, id: ValueId) -> Option<AccessPath> {
+        match self.node(id) {
+            ValueNode::Param(index) => Some(AccessPath::root(PathRoot::Param(index))),
+            ValueNode::Global(global) => Some(AccessPath::root(PathRoot::Global(global))),
+            ValueNode::Load(base, offset) => {
+                let field = self.field(Cell { base, offset });
+                Some(self.path(base)?.then(offset, field))
+            }
+            _ => None,
+        }
+    }
+
+    /// The path of what a cell holds.
+    pub fn cell_path(&self, cell: Cell) -> Option<AccessPath> {
+        let field = self.field(cell);
+        Some(self.path(cell.base)?.then(cell.offset, field))
+    }
+}
+
+struct Builder<'a> {
+    program: &'a Program,
+    unit: UnitId,
+    body: &'a Body,
+    table: &'a mut ValueTable,
+}
+
+impl Builder<'_> {
+    fn root(&mut self, node: ValueNode) -> Option<Cell> {
+        Some(Cell { base: self.table.intern(node, 0), offset: Offset::ZERO })
+    }
+
+    fn operand(&mut self, operand: Operand) -> Option<Cell> {
+        match operand {
+            Operand::Value(v) => self.table.of_inst[v.0 as usize],
+            Operand::Const(c) => self.table.of_const[c.0 as usize],
+        }
+    }
+
+    fn constant(&mut self, constant: Constant) -> Option<Cell> {
+        match constant {
+            Constant::Global { global, offset } => {
+                let global = *self.program.resolve_global(self.unit, global).first()?;
+                let base = self.table.intern(ValueNode::Global(global), 0);
+                Some(Cell { base, offset: Offset::Known(offset) })
+            }
+            constant if constant.ty() == caulk_ir::Type::Ptr => self.root(ValueNode::Nothing),
+            _ => None,
+        }
+    }
+
+    fn inst(&mut self, id: InstId) -> Option<Cell> {
+        let is_pointer = |inst: &Inst| inst.result_type() == caulk_ir::Type::Ptr;
+        match &self.body.insts[id] {
+            Inst::Param { index, ty: caulk_ir::Type::Ptr } => self.root(ValueNode::Param(*index)),
+            Inst::Local { .. } => self.root(ValueNode::Local(id)),
+            Inst::Address { base, steps } => {
+                let base = self.operand(*base)?;
+                Some(self.address(base, steps))
+            }
+            // The integer form of a pointer is followed too: tags are or'ed into it and taken off again.
+            Inst::Cast { op: CastOp::Bits | CastOp::PtrToInt | CastOp::IntToPtr, value, .. } => {
+                let known = self.operand(*value);
+                if known.is_none() && is_pointer(&self.body.insts[id]) {
+                    return self.root(ValueNode::Opaque(id));
+                }
+                known
+            }
+            Inst::Load { ty: caulk_ir::Type::Ptr, address, .. } => {
+                let cell = self.operand(*address)?;
+                self.load(cell, id)
+            }
+            Inst::Phi { incoming, ty: caulk_ir::Type::Ptr } => {
+                let incoming = incoming.clone();
+                let mut same = None;
+                for (_, value) in incoming {
+                    let cell = match value {
+                        // A value of a later block is not known yet: the phi of a loop stands for itself.
+                        Operand::Value(v) if v >= id => None,
+                        value => self.operand(value),
+                    };
+                    match (cell, same) {
+                        (Some(cell), None) => same = Some(cell),
+                        (Some(cell), Some(known)) if cell == known => {}
+                        _ => return self.root(ValueNode::Opaque(id)),
+                    }
+                }
+                same.or_else(|| self.root(ValueNode::Opaque(id)))
+            }
+            inst if is_pointer(inst) => self.root(ValueNode::Opaque(id)),
+            _ => None,
+        }
+    }
+
+    fn address(&mut self, base: Cell, steps: &[Step]) -> Cell {
+        let mut cell = base;
+        for step in steps {
+            match *step {
+                Step::Field { ty, offset } => {
+                    let field = (self.program.resolve_struct(self.unit, ty), offset);
+                    cell.offset = cell.offset.plus(Offset::Known(offset as i64));
+                    self.table.fields.entry((cell.base, cell.offset)).or_insert(field);
+                }
+                Step::Bytes { offset, .. } => cell.offset = cell.offset.plus(Offset::Known(offset)),
+                Step::Index { .. } => cell.offset = Offset::Any,
+            }
+        }
+        cell
+    }
+
+    fn load(&mut self, cell: Cell, id: InstId) -> Option<Cell> {
+        let depth = self.table.depths[cell.base.0 as usize];
+        if depth >= MAX_LOADS || matches!(self.table.node(cell.base), ValueNode::Nothing) {
+            return self.root(ValueNode::Opaque(id));
+        }
+        let base = self.table.intern(ValueNode::Load(cell.base, cell.offset), depth + 1);
+        Some(Cell { base, offset: Offset::ZERO })
+    }
+}

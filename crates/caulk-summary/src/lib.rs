@@ -1,0 +1,17 @@
+//! What functions do with memory, as data.
+//!
+//! This crate owns the form of a summary: actions between what a caller can name ([`Action`]), each under a guard
+//! ([`Guard`]), and the text and JSON forms that people read ([`print`], [`json`]). The engines compute summaries; nothing in
+//! here does.
+//!
+//! The actions are Melton's fourteen (its Table 2) and SPARROW's eight categories: a *subject* (a fresh block, or a value
+//! the caller knows by an access path) goes to a *destination* (freed, returned, stored under an access path, kept out of
+//! sight, or given to unknown code).
+
+mod action;
+mod guard;
+pub mod json;
+pub mod print;
+
+pub use action::{Action, Block, BlockId, Destination, Subject, Summary};
+pub use guard::Guard;

@@ -1,0 +1,85 @@
+//! Summaries in the words of the source: `frees list->head`, `returns a fresh block`.
+
+use caulk_memory::{AccessPath, Offset, PathRoot, PathStep};
+use caulk_program::{FuncId, Program};
+
+use crate::action::{Action, Destination, Subject, Summary};
+use crate::guard::Guard;
+
+/// An access path as the source would write it.
+pub fn path(program: &Program, function: FuncId, path: &AccessPath) -> String {
+    let mut text = root(program, function, path.root);
+    // The address of a global is written as the global itself once it is loaded from.
+    let mut is_address = matches!(path.root, PathRoot::Global(_));
+    for step in &path.steps {
+        text = match (field_name(program, step), is_address) {
+            (Some(field), true) => format!("{text}.{field}"),
+            (Some(field), false) => format!("{text}->{field}"),
+            (None, true) if step.offset == Offset::ZERO => text,
+            (None, _) => match step.offset {
+                Offset::Known(0) => format!("*{text}"),
+                Offset::Known(offset) => format!("{text}[+{offset}]"),
+                Offset::Any => format!("{text}[*]"),
+            },
+        };
+        is_address = false;
+    }
+    if is_address { format!("&{text}") } else { text }
+}
+
+fn root(program: &Program, function: FuncId, root: PathRoot) -> String {
+    match root {
+        PathRoot::Param(index) => {
+            let info = program.function(function);
+            let unit = program.unit(info.unit);
+            let name = info.declaration.params.get(index as usize).and_then(|p| p.name);
+            name.map_or_else(|| format!("arg{index}"), |n| unit.str(n).to_owned())
+        }
+        PathRoot::Global(global) => program.global(global).name.to_owned(),
+        PathRoot::Return => "ret".to_owned(),
+    }
+}
+
+fn field_name(program: &Program, step: &PathStep) -> Option<String> {
+    let (ty, offset) = step.field?;
+    let (unit, structure) = program.struct_type(ty);
+    structure.field_at(offset).and_then(|f| f.name).map(|n| unit.str(n).to_owned())
+}
+
+/// One action in a line.
+pub fn action(program: &Program, function: FuncId, summary: &Summary, action: &Action) -> String {
+    let subject = match &action.subject {
+        Subject::Alloc(block) => {
+            let several = summary.blocks.len() > 1;
+            if several { format!("fresh block {}", block.0) } else { "fresh block".to_owned() }
+        }
+        Subject::Value(value) => path(program, function, value),
+    };
+    let what = match &action.to {
+        Destination::Free { .. } => format!("frees {subject}"),
+        Destination::Store(to) if *to == AccessPath::root(PathRoot::Return) => format!("returns {subject}"),
+        Destination::Store(to) => format!("stores {subject} to {}", path(program, function, to)),
+        Destination::Keep => format!("keeps {subject}"),
+        Destination::Unknown => format!("gives {subject} to unknown code"),
+    };
+    match &action.guard {
+        Guard::Always => what,
+        Guard::Told(relation) => format!("{what} if ret {relation}"),
+        Guard::Given(value, relation) => format!("{what} if {} {relation}", path(program, function, value)),
+        Guard::Hidden => format!("{what} sometimes"),
+    }
+}
+
+/// All of a summary, a line an action; empty when there is nothing to say.
+pub fn summary(program: &Program, function: FuncId, summary: &Summary) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    if summary.no_return {
+        lines.push("does not return".to_owned());
+    }
+    lines.extend(summary.actions.iter().map(|a| action(program, function, summary, a)));
+    lines.extend(summary.overwritten.iter().map(|p| format!("overwrites {}", path(program, function, p))));
+    if summary.cut {
+        lines.push("(cut: bounds were reached)".to_owned());
+    }
+    lines
+}

@@ -1,0 +1,155 @@
+//! The state of one object on one class of paths.
+
+use caulk_ir::{InstId, VarId};
+use caulk_memory::Cell;
+use smallvec::SmallVec;
+
+use crate::facts::{FactList, shared};
+
+/// The finite-state machine of an object (SMOKE's, with Melton's states).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Status {
+    /// Exists, and somebody here must see to it. Where it is held is said by the alternative.
+    Live,
+    Freed,
+    /// Kept by somebody out of sight.
+    Kept,
+    /// Given to code nobody knows.
+    Unknown,
+    /// Does not exist on these paths: they go around its allocation, or the allocation failed.
+    Absent,
+}
+
+/// One alternative: the object's status on the paths that agree on it and on who holds the object.
+#[derive(Clone, Debug)]
+pub struct Alternative {
+    pub status: Status,
+    /// Values that point to the object or into it. Sorted.
+    pub names: SmallVec<[InstId; 6]>,
+    /// Places in memory that hold such a pointer. Sorted.
+    pub cells: SmallVec<[Cell; 2]>,
+    /// Variables of the source that hold it.
+    pub vars: SmallVec<[VarId; 2]>,
+    /// What is known on all of these paths.
+    pub facts: FactList,
+    /// Where the last variable or cell that held it was lost, and whether it was overwritten there (or freed) rather than
+    /// gone out of scope.
+    pub lost: Option<(InstId, bool)>,
+    /// The last event, in the history of the function.
+    pub event: u32,
+    /// Some free or keep before this point was decided by something hidden.
+    pub rests_on_hidden: bool,
+}
+
+impl Alternative {
+    pub fn new(event: u32) -> Self {
+        Self {
+            status: Status::Live,
+            names: SmallVec::new(),
+            cells: SmallVec::new(),
+            vars: SmallVec::new(),
+            facts: SmallVec::new(),
+            lost: None,
+            event,
+            rests_on_hidden: false,
+        }
+    }
+
+    pub fn has_name(&self, value: InstId) -> bool {
+        self.names.binary_search(&value).is_ok()
+    }
+
+    pub fn add_name(&mut self, value: InstId) {
+        if let Err(at) = self.names.binary_search(&value) {
+            self.names.insert(at, value);
+        }
+    }
+
+    pub fn remove_name(&mut self, value: InstId) {
+        if let Ok(at) = self.names.binary_search(&value) {
+            self.names.remove(at);
+        }
+    }
+
+    pub fn add_cell(&mut self, cell: Cell) {
+        if let Err(at) = self.cells.binary_search(&cell) {
+            self.cells.insert(at, cell);
+        }
+        self.lost = None;
+    }
+
+    /// Whether something that lasts holds it.
+    pub fn is_held(&self) -> bool {
+        !self.vars.is_empty() || !self.cells.is_empty()
+    }
+
+    /// After a holder went: remembers where, if it was the last.
+    pub fn holder_went(&mut self, at: InstId, overwritten: bool) {
+        if self.status == Status::Live && !self.is_held() {
+            self.lost = Some((at, overwritten));
+        }
+    }
+
+    /// The object is no longer ours: who holds it does not matter any more.
+    pub fn settle(&mut self, status: Status, event: u32) {
+        self.status = status;
+        self.names.clear();
+        self.cells.clear();
+        self.vars.clear();
+        self.lost = None;
+        self.event = event;
+    }
+
+    fn same_class(&self, other: &Alternative) -> bool {
+        self.status == other.status && self.names == other.names && self.cells == other.cells
+    }
+
+    fn absorb(&mut self, other: &Alternative) -> bool {
+        let facts = shared(&self.facts, &other.facts);
+        let mut changed = facts != self.facts;
+        self.facts = facts;
+        for var in &other.vars {
+            if !self.vars.contains(var) {
+                self.vars.push(*var);
+            }
+        }
+        for name in &other.names {
+            if !self.has_name(*name) {
+                self.add_name(*name);
+                changed = true;
+            }
+        }
+        for cell in &other.cells {
+            if !self.cells.contains(cell) {
+                let lost = self.lost;
+                self.add_cell(*cell);
+                self.lost = lost;
+                changed = true;
+            }
+        }
+        self.rests_on_hidden |= other.rests_on_hidden;
+        if self.lost.is_none() && !self.is_held() {
+            self.lost = other.lost;
+        }
+        changed
+    }
+}
+
+/// Adds an alternative to those of a block; true when something new came in. `cut` is set when unlike ones were merged.
+pub fn merge(into: &mut Vec<Alternative>, new: Alternative, max: usize, cut: &mut bool) -> bool {
+    if let Some(known) = into.iter_mut().find(|a| a.same_class(&new)) {
+        return known.absorb(&new);
+    }
+    if into.len() < max {
+        into.push(new);
+        return true;
+    }
+    *cut = true;
+    match into.iter_mut().rev().find(|a| a.status == new.status) {
+        Some(known) => known.absorb(&new),
+        None => {
+            into.push(new);
+            true
+        }
+    }
+}

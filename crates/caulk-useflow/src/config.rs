@@ -1,0 +1,38 @@
+//! Every bound of stage one, in one place.
+
+/// Bounds of stage one. Reaching one never loses a function: states are merged, and the run says how often.
+#[derive(Clone, Debug)]
+pub struct UseflowConfig {
+    /// Alternatives of one object at one block, before those with equal status are merged. Eight keeps apart what two or
+    /// three independent conditions do.
+    pub max_alternatives: usize,
+    /// Facts kept for one alternative; the oldest go first.
+    pub max_facts: usize,
+    /// How often a block is visited for one object before its state counts as stable.
+    pub max_visits: u32,
+    /// Objects tracked in one function; the rest is given up.
+    pub max_objects: usize,
+    /// Actions of one summary.
+    pub max_actions: usize,
+    /// Rounds over a component of the call graph before summaries that still change are widened.
+    pub max_rounds: usize,
+    /// Calls shown on the way to an allocation.
+    pub max_chain: usize,
+    /// A call with more targets than this has only the effects they share.
+    pub max_targets: usize,
+}
+
+impl Default for UseflowConfig {
+    fn default() -> Self {
+        Self {
+            max_alternatives: 8,
+            max_facts: 12,
+            max_visits: 12,
+            max_objects: 256,
+            max_actions: 64,
+            max_rounds: 4,
+            max_chain: 8,
+            max_targets: 16,
+        }
+    }
+}

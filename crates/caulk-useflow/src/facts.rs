@@ -1,0 +1,312 @@
+//! What a path has learnt: comparisons of values with constants, kept while they hold.
+//!
+//! This is what tells an error path from a normal one without following paths one by one (as in Das et al., "ESP"): an
+//! alternative of an object carries the facts of the way it came, a branch that contradicts them is not taken, and where
+//! two ways with the same status meet only the facts they share remain.
+
+use caulk_ir::{BinaryOp, Body, CastOp, CompareOp, Constant, Inst, InstId, Operand, Type};
+use caulk_memory::{Cell, Relation, ValueTable};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// A value that facts are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyId(pub u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// The value of an instruction.
+    Inst(InstId),
+    /// What a place in memory holds, until it is written.
+    Loaded(Cell),
+    /// Whether a comparison of two values holds.
+    Compare(CompareOp, KeyId, KeyId),
+    /// A computation with a constant, such as a mask.
+    Binary(BinaryOp, KeyId, i64),
+}
+
+#[derive(Debug, Default)]
+pub struct Keys {
+    keys: Vec<Key>,
+    index: FxHashMap<Key, KeyId>,
+}
+
+pub type Fact = (KeyId, Relation);
+pub type FactList = SmallVec<[Fact; 4]>;
+
+/// Conditions are taken apart this deep.
+const MAX_DEPTH: usize = 8;
+
+impl Keys {
+    pub fn get(&self, id: KeyId) -> Key {
+        self.keys[id.0 as usize]
+    }
+
+    fn intern(&mut self, key: Key) -> KeyId {
+        if let Some(&id) = self.index.get(&key) {
+            return id;
+        }
+        let id = KeyId(self.keys.len() as u32);
+        self.keys.push(key);
+        self.index.insert(key, id);
+        id
+    }
+
+    pub fn of_cell(&mut self, cell: Cell) -> KeyId {
+        self.intern(Key::Loaded(cell))
+    }
+
+    /// The key of an operand; None for constants.
+    pub fn of_operand(&mut self, body: &Body, values: &ValueTable, operand: Operand) -> Option<KeyId> {
+        self.of_operand_at_depth(body, values, operand, 0)
+    }
+
+    fn of_operand_at_depth(
+        &mut self,
+        body: &Body,
+        values: &ValueTable,
+        operand: Operand,
+        depth: usize,
+    ) -> Option<KeyId> {
+        let inst = operand.value()?;
+        if depth < MAX_DEPTH {
+            match &body.insts[inst] {
+                Inst::Cast { op: CastOp::SignExtend | CastOp::ZeroExtend | CastOp::Bits, value, .. } => {
+                    return self.of_operand_at_depth(body, values, *value, depth + 1);
+                }
+                Inst::Load { address, volatile: false, .. } => {
+                    if let Some(cell) = values.of_operand(*address) {
+                        return Some(self.intern(Key::Loaded(cell)));
+                    }
+                }
+                Inst::Binary { op: op @ (BinaryOp::And | BinaryOp::LShr), lhs, rhs, .. } => {
+                    if let Some(constant) = body.constant(*rhs).and_then(Constant::as_signed)
+                        && let Some(inner) = self.of_operand_at_depth(body, values, *lhs, depth + 1)
+                    {
+                        return Some(self.intern(Key::Binary(*op, inner, constant)));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Some(self.intern(Key::Inst(inst)))
+    }
+
+    /// Facts that hold when `condition` is `wanted`. None: it never is.
+    pub fn assume(&mut self, body: &Body, values: &ValueTable, condition: Operand, wanted: bool) -> Option<FactList> {
+        let mut facts = FactList::new();
+        self.assume_into(body, values, condition, wanted, &mut facts, 0).then_some(facts)
+    }
+
+    fn assume_into(
+        &mut self,
+        body: &Body,
+        values: &ValueTable,
+        condition: Operand,
+        wanted: bool,
+        facts: &mut FactList,
+        depth: usize,
+    ) -> bool {
+        if let Some(constant) = body.constant(condition) {
+            return match constant {
+                Constant::Int { value, .. } => (value != 0) == wanted,
+                _ => true,
+            };
+        }
+        let Some(inst) = condition.value() else { return true };
+        if depth < MAX_DEPTH {
+            match &body.insts[inst] {
+                Inst::Compare { op, lhs, rhs, ty } => {
+                    return self.assume_compare(body, values, (*op, *lhs, *rhs, *ty), wanted, facts, depth);
+                }
+                Inst::Binary { op: BinaryOp::And, ty: Type::Int(1), lhs, rhs, .. } if wanted => {
+                    return self.assume_into(body, values, *lhs, true, facts, depth + 1)
+                        && self.assume_into(body, values, *rhs, true, facts, depth + 1);
+                }
+                Inst::Binary { op: BinaryOp::Or, ty: Type::Int(1), lhs, rhs, .. } if !wanted => {
+                    return self.assume_into(body, values, *lhs, false, facts, depth + 1)
+                        && self.assume_into(body, values, *rhs, false, facts, depth + 1);
+                }
+                Inst::Binary { op: BinaryOp::Xor, ty: Type::Int(1), lhs, rhs, .. } if is_true(body, *rhs) => {
+                    return self.assume_into(body, values, *lhs, !wanted, facts, depth + 1);
+                }
+                // A truth value widened to an integer and back, as C does with every comparison it stores.
+                Inst::Cast { op: CastOp::ZeroExtend | CastOp::SignExtend | CastOp::Truncate, value, from, to } => {
+                    if *from == Type::Int(1) || *to == Type::Int(1) {
+                        return self.assume_into(body, values, *value, wanted, facts, depth + 1);
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let Some(key) = self.of_operand(body, values, condition) {
+            facts.push((key, if wanted { Relation::NONZERO } else { Relation::ZERO }));
+        }
+        true
+    }
+
+    fn assume_compare(
+        &mut self,
+        body: &Body,
+        values: &ValueTable,
+        (op, lhs, rhs, _ty): (CompareOp, Operand, Operand, Type),
+        wanted: bool,
+        facts: &mut FactList,
+        depth: usize,
+    ) -> bool {
+        let number = |operand| body.constant(operand).and_then(number_of);
+        let (op, value, constant) = match (number(lhs), number(rhs)) {
+            (Some(a), Some(b)) => return relation(op, b).is_none_or(|r| r.holds(a) == wanted),
+            (None, Some(c)) => (op, lhs, c),
+            (Some(c), None) => (swapped(op), rhs, c),
+            (None, None) => {
+                self.assume_pair(body, values, (op, lhs, rhs), wanted, facts);
+                return true;
+            }
+        };
+        // `(zext c) != 0` is c itself.
+        if constant == 0
+            && matches!(op, CompareOp::Eq | CompareOp::Ne)
+            && let Some(inner) = widened_truth(body, value)
+        {
+            return self.assume_into(body, values, inner, (op == CompareOp::Ne) == wanted, facts, depth + 1);
+        }
+        let relation = relation(op, constant);
+        let relation = if wanted { relation } else { relation.and_then(Relation::negate) };
+        if let (Some(key), Some(relation)) = (self.of_operand(body, values, value), relation) {
+            facts.push((key, relation));
+        }
+        true
+    }
+
+    fn assume_pair(
+        &mut self,
+        body: &Body,
+        values: &ValueTable,
+        (op, lhs, rhs): (CompareOp, Operand, Operand),
+        wanted: bool,
+        facts: &mut FactList,
+    ) {
+        let (Some(a), Some(b)) = (self.of_operand(body, values, lhs), self.of_operand(body, values, rhs)) else {
+            return;
+        };
+        // One spelling for each comparison, so that a later opposite one is seen as such.
+        let (op, a, b, wanted) = match op {
+            CompareOp::Ne => (CompareOp::Eq, a.min(b), a.max(b), !wanted),
+            CompareOp::Eq => (CompareOp::Eq, a.min(b), a.max(b), wanted),
+            CompareOp::SGt => (CompareOp::SLt, b, a, wanted),
+            CompareOp::SLe => (CompareOp::SLt, b, a, !wanted),
+            CompareOp::SGe => (CompareOp::SLt, a, b, !wanted),
+            CompareOp::UGt => (CompareOp::ULt, b, a, wanted),
+            CompareOp::ULe => (CompareOp::ULt, b, a, !wanted),
+            CompareOp::UGe => (CompareOp::ULt, a, b, !wanted),
+            op => (op, a, b, wanted),
+        };
+        let key = self.intern(Key::Compare(op, a, b));
+        facts.push((key, Relation::Eq(i64::from(wanted))));
+    }
+
+    /// The latest instruction a key depends on, by `order`; None when it depends on memory only.
+    pub fn depends_on(&self, id: KeyId, visit: &mut dyn FnMut(Key)) {
+        let key = self.get(id);
+        visit(key);
+        match key {
+            Key::Compare(_, a, b) => {
+                self.depends_on(a, visit);
+                self.depends_on(b, visit);
+            }
+            Key::Binary(_, a, _) => self.depends_on(a, visit),
+            _ => {}
+        }
+    }
+}
+
+fn is_true(body: &Body, operand: Operand) -> bool {
+    matches!(body.constant(operand), Some(Constant::Int { value: 1, .. }))
+}
+
+fn widened_truth(body: &Body, operand: Operand) -> Option<Operand> {
+    match &body.insts[operand.value()?] {
+        Inst::Cast { op: CastOp::ZeroExtend | CastOp::SignExtend, from: Type::Int(1), value, .. } => Some(*value),
+        _ => None,
+    }
+}
+
+/// The number a constant stands for; null is 0.
+pub fn number_of(constant: Constant) -> Option<i64> {
+    match constant {
+        Constant::Null => Some(0),
+        Constant::Pointer(value) => Some(value as i64),
+        Constant::Int { .. } => constant.as_signed(),
+        _ => None,
+    }
+}
+
+fn swapped(op: CompareOp) -> CompareOp {
+    match op {
+        CompareOp::ULt => CompareOp::UGt,
+        CompareOp::ULe => CompareOp::UGe,
+        CompareOp::UGt => CompareOp::ULt,
+        CompareOp::UGe => CompareOp::ULe,
+        CompareOp::SLt => CompareOp::SGt,
+        CompareOp::SLe => CompareOp::SGe,
+        CompareOp::SGt => CompareOp::SLt,
+        CompareOp::SGe => CompareOp::SLe,
+        op => op,
+    }
+}
+
+/// The relation `value op constant`. Unsigned comparisons are given where they mean a range of signed numbers too.
+fn relation(op: CompareOp, constant: i64) -> Option<Relation> {
+    match op {
+        CompareOp::Eq => Some(Relation::Eq(constant)),
+        CompareOp::Ne => Some(Relation::Ne(constant)),
+        CompareOp::SLt => Relation::less(constant),
+        CompareOp::SLe => Some(Relation::at_most(constant)),
+        CompareOp::SGt => Relation::greater(constant),
+        CompareOp::SGe => Some(Relation::at_least(constant)),
+        CompareOp::ULt if constant > 0 => Some(Relation::Range(0, constant - 1)),
+        CompareOp::ULe if constant >= 0 => Some(Relation::Range(0, constant)),
+        CompareOp::UGt if constant == 0 => Some(Relation::NONZERO),
+        CompareOp::UGe if constant == 1 => Some(Relation::NONZERO),
+        _ => None,
+    }
+}
+
+/// Adds a fact; false when it contradicts what is known.
+pub fn learn(facts: &mut FactList, fact: Fact, max: usize) -> bool {
+    let (key, relation) = fact;
+    for known in facts.iter_mut().filter(|f| f.0 == key) {
+        if known.1.contradicts(relation) {
+            return false;
+        }
+        if known.1.implies(relation) {
+            return true;
+        }
+        if relation.implies(known.1) {
+            known.1 = relation;
+            return true;
+        }
+    }
+    if facts.len() >= max {
+        facts.remove(0);
+    }
+    facts.push((key, relation));
+    true
+}
+
+/// What two ways share: for each fact of one, the weaker of it and the other's.
+pub fn shared(a: &FactList, b: &FactList) -> FactList {
+    let weaker = |&(key, r): &Fact| {
+        b.iter().filter(|f| f.0 == key).find_map(|&(_, other)| {
+            if r.implies(other) {
+                Some((key, other))
+            } else if other.implies(r) {
+                Some((key, r))
+            } else {
+                None
+            }
+        })
+    };
+    a.iter().filter_map(weaker).collect()
+}

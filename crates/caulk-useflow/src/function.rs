@@ -1,0 +1,223 @@
+//! Everything stage one knows of a function while it works on it.
+
+use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand, Type};
+use caulk_memory::{AccessPath, Cell, PathRoot, ValueId, ValueTable};
+use caulk_program::{CallKind, FuncId, Outcome, Program};
+use caulk_summary::{Action, Destination, Guard, Subject, Summary};
+use smallvec::SmallVec;
+
+use crate::config::UseflowConfig;
+use crate::facts::Keys;
+use crate::liveness::Liveness;
+
+pub struct View<'a> {
+    pub program: &'a Program,
+    pub config: &'a UseflowConfig,
+    pub id: FuncId,
+
+    pub body: &'a Body,
+    pub values: ValueTable,
+    pub keys: Keys,
+    pub homes: EntityVec<InstId, BlockId>,
+    /// Position of each block in reverse post-order.
+    pub order: EntityVec<BlockId, u32>,
+    pub liveness: Liveness,
+    /// The effect of each call, by instruction; None where there is none.
+    pub calls: EntityVec<InstId, Option<Box<CallEffect>>>,
+}
+
+/// What a call does, as far as its targets agree.
+#[derive(Clone, Debug, Default)]
+pub struct CallEffect {
+    pub summary: Summary,
+    /// Some target is not known at all: whatever it is given may be gone.
+    pub unknown: bool,
+}
+
+impl<'a> View<'a> {
+    pub fn new(
+        program: &'a Program,
+        config: &'a UseflowConfig,
+        id: FuncId,
+        body: &'a Body,
+        summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
+    ) -> Self {
+        let unit = program.function(id).unit;
+        let homes = body.inst_blocks();
+        let mut order: EntityVec<BlockId, u32> = vec![u32::MAX; body.blocks.len()].into();
+        for (position, block) in body.reverse_post_order().into_iter().enumerate() {
+            order[block] = position as u32;
+        }
+        let mut calls: EntityVec<InstId, Option<Box<CallEffect>>> = vec![None; body.insts.len()].into();
+        for site in program.call_sites(id) {
+            calls[site.inst] = effect_of(program, config, site, summary_of).map(Box::new);
+        }
+        Self {
+            program,
+            config,
+            id,
+
+            body,
+            values: ValueTable::new(program, unit, body),
+            keys: Keys::default(),
+            liveness: Liveness::new(body, &homes),
+            homes,
+            order,
+            calls,
+        }
+    }
+
+    /// The argument of a call that an access path of the callee starts at.
+    pub fn argument(&self, call: InstId, index: u32) -> Option<Operand> {
+        self.body.insts[call].call()?.args.get(index as usize).copied()
+    }
+
+    /// The value of the callee's path, in this function's terms: where its root points, and the cell of its last step.
+    pub fn resolve(&mut self, call: InstId, path: &AccessPath) -> Option<Resolved> {
+        let start = match path.root {
+            PathRoot::Param(index) => {
+                let operand = self.argument(call, index)?;
+                if path.steps.is_empty() {
+                    return Some(Resolved::Operand(operand));
+                }
+                self.values.of_operand(operand)?
+            }
+            PathRoot::Return if path.steps.is_empty() => return Some(Resolved::Operand(call.into())),
+            PathRoot::Return => self.values.of_inst(call)?,
+            PathRoot::Global(global) => {
+                let base = self.values.find(caulk_memory::ValueNode::Global(global))?;
+                Cell { base, offset: caulk_memory::Offset::ZERO }
+            }
+        };
+        let mut cell = start;
+        for (number, step) in path.steps.iter().enumerate() {
+            if number > 0 {
+                cell = Cell { base: self.values.loaded(cell)?, offset: caulk_memory::Offset::ZERO };
+            }
+            cell.offset = cell.offset.plus(step.offset);
+        }
+        Some(Resolved::Cell(cell))
+    }
+
+    /// The value that is the subject of a callee's action, when it is known by something better than its holder.
+    pub fn resolve_value(&mut self, call: InstId, path: &AccessPath) -> Option<ValueId> {
+        match self.resolve(call, path)? {
+            Resolved::Operand(operand) => Some(self.values.of_operand(operand)?.base),
+            Resolved::Cell(cell) => self.values.loaded(cell),
+        }
+    }
+
+    pub fn line(&self, inst: InstId) -> u32 {
+        self.body.place(inst).line
+    }
+
+    pub fn is_pointer_like(&self, inst: InstId) -> bool {
+        matches!(
+            self.body.insts[inst].result_type(),
+            Type::Ptr | Type::Int(64..) | Type::Aggregate(_) | Type::Vector(_)
+        )
+    }
+}
+
+/// A callee's path in the caller's terms.
+#[derive(Clone, Copy, Debug)]
+pub enum Resolved {
+    /// The value of an operand.
+    Operand(Operand),
+    /// What a cell holds.
+    Cell(Cell),
+}
+
+fn effect_of<'a>(
+    program: &Program,
+    config: &UseflowConfig,
+    site: &caulk_program::CallSite,
+    summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
+) -> Option<CallEffect> {
+    let targets = program.targets(site);
+    if site.kind == CallKind::Assembly {
+        return None;
+    }
+    if targets.is_empty() || site.outcome == Outcome::Unresolved {
+        return Some(CallEffect { unknown: true, ..CallEffect::default() });
+    }
+    let summaries: SmallVec<[&Summary; 4]> = targets.iter().filter_map(|&t| summary_of(t)).collect();
+    if summaries.len() < targets.len() && summaries.is_empty() {
+        // A component that is being computed: no effect yet.
+        return None;
+    }
+    let many = targets.len() > config.max_targets;
+    let effect = CallEffect { summary: combine(&summaries, many), unknown: false };
+    (!effect.summary.is_empty() || effect.summary.nonnull_result).then_some(effect)
+}
+
+/// The effect of a call that may reach several functions: what all do is certain; what some do takes the argument all the
+/// same (or counts only when all do it, if there are too many to tell).
+fn combine(summaries: &[&Summary], many: bool) -> Summary {
+    let (first, rest) = match summaries {
+        [] => return Summary::default(),
+        [only] => return (*only).clone(),
+        [first, rest @ ..] => (*first, rest),
+    };
+    let mut result = Summary {
+        no_return: summaries.iter().all(|s| s.no_return),
+        nonnull_result: summaries.iter().all(|s| s.nonnull_result),
+        impure: true,
+        cut: summaries.iter().any(|s| s.cut),
+        ..Summary::default()
+    };
+    let shared = |action: &Action| rest.iter().all(|s| s.actions.iter().any(|a| like(a, action)));
+    for action in &first.actions {
+        if let Subject::Alloc(block) = action.subject {
+            // Only an allocation that every target makes is one the caller must see to.
+            if shared(action) {
+                let id = caulk_summary::BlockId(result.blocks.len() as u32);
+                result.blocks.push(first.blocks[block.0 as usize].clone());
+                result.actions.push(Action { subject: Subject::Alloc(id), ..action.clone() });
+            }
+        } else if shared(action) {
+            result.actions.push(action.clone());
+        }
+    }
+    if !many {
+        for summary in summaries {
+            for action in &summary.actions {
+                let taken =
+                    matches!(action.subject, Subject::Value(_)) && !result.actions.iter().any(|a| like(a, action));
+                if taken {
+                    result.actions.push(Action { guard: Guard::Hidden, ..action.clone() });
+                }
+            }
+        }
+    }
+    result.actions.sort();
+    result.actions.dedup();
+    result
+}
+
+fn like(a: &Action, b: &Action) -> bool {
+    match (&a.subject, &b.subject) {
+        (Subject::Alloc(_), Subject::Alloc(_)) => a.to == b.to,
+        (Subject::Value(x), Subject::Value(y)) => {
+            let same = match (&a.to, &b.to) {
+                (Destination::Free { .. }, Destination::Free { .. }) => true,
+                (x, y) => x == y,
+            };
+            x.same_place(y) && same
+        }
+        _ => false,
+    }
+}
+
+/// Whether a function can matter at all: it calls something with an effect, or moves pointers it was given.
+pub fn is_relevant(body: &Body, calls_matter: bool) -> bool {
+    calls_matter
+        || body.insts.values().any(|inst| match inst {
+            Inst::Store { ty: Type::Ptr | Type::Aggregate(_), value: Operand::Value(_), .. } => true,
+            Inst::Return { value: Some(Operand::Value(v)) } => {
+                matches!(body.insts[*v].result_type(), Type::Ptr | Type::Aggregate(_))
+            }
+            Inst::Unknown { .. } => true,
+            _ => false,
+        })
+}

@@ -1,0 +1,48 @@
+//! What happened to the objects of a function, event after event: the way to a candidate, and the answer to "why".
+
+use caulk_ir::InstId;
+use serde::Serialize;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Event {
+    Allocated,
+    /// Existed before the function was entered.
+    Given,
+    Stored,
+    Overwritten,
+    OutOfScope,
+    Freed,
+    FreedWithHolder,
+    Kept,
+    GivenToUnknown,
+    /// A call that could have taken it did not, as its result tells.
+    NotTaken,
+    BranchTaken,
+    BranchNotTaken,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    events: Vec<(u32, InstId, Event)>,
+}
+
+/// Before the first event.
+pub const NONE: u32 = u32::MAX;
+
+impl History {
+    pub fn add(&mut self, before: u32, inst: InstId, event: Event) -> u32 {
+        self.events.push((before, inst, event));
+        (self.events.len() - 1) as u32
+    }
+
+    /// The events that lead to one, first to last.
+    pub fn trail(&self, mut at: u32) -> Vec<(InstId, Event)> {
+        let mut trail = Vec::new();
+        while let Some(&(before, inst, event)) = self.events.get(at as usize) {
+            trail.push((inst, event));
+            at = before;
+        }
+        trail.reverse();
+        trail
+    }
+}

@@ -1,0 +1,28 @@
+//! Stage one: what every function does with memory, and where it may leak.
+//!
+//! This crate owns the cheap half of the engine. It follows the objects of each function through sets of alternatives
+//! ([`propagate`]), makes summaries of what callers can see ([`summarize`]), bottom-up over the call graph ([`schedule`]),
+//! and lists candidates: objects that some path leaves owned by nobody.
+//!
+//! *Architecture invariant:* work is bounded per function by [`UseflowConfig`]; when a bound is reached, alternatives
+//! merge and the function counts as cut. The result does not depend on the number of threads.
+
+mod alternative;
+mod candidate;
+mod config;
+mod facts;
+mod function;
+mod guards;
+mod history;
+mod library;
+mod liveness;
+mod objects;
+mod propagate;
+mod schedule;
+mod summarize;
+
+pub use candidate::{Candidate, Kind};
+pub use config::UseflowConfig;
+pub use history::Event;
+pub use schedule::{Analysis, Statistics, analyse};
+pub use summarize::Report;

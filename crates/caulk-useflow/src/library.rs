@@ -1,0 +1,184 @@
+//! Functions without a body: their models and attributes, turned into summaries.
+
+use caulk_ir::{Function, Type, Unit};
+use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
+use caulk_models::{
+    Atom, Comparison, Condition, DeclAttributes, EffectKind, Model, Models, Operator, ParamAttributes, Place, Pointer,
+    Purity, Root, Varargs,
+};
+use caulk_program::{FuncId, Program};
+use caulk_summary::{Action, Block, BlockId, Destination, Guard, Subject, Summary};
+
+/// The summary of a function that has no body.
+pub fn summary_of(program: &Program, models: &Models, function: FuncId) -> Summary {
+    let info = program.function(function);
+    let unit = program.unit(info.unit);
+    if let Some(model) = models.get(info.symbol) {
+        return from_model(model, info.declaration);
+    }
+    match models.from_attributes(&declared(unit, info.declaration)) {
+        Some(model) => from_model(&model, info.declaration),
+        None => unknown(info.declaration),
+    }
+}
+
+/// Nothing is known: every pointer given may be kept.
+fn unknown(declaration: &Function) -> Summary {
+    let mut summary = Summary { impure: true, ..Summary::default() };
+    for (index, ty) in declaration.signature.params.iter().enumerate() {
+        if *ty == Type::Ptr {
+            give_away(&mut summary, index);
+        }
+    }
+    summary
+}
+
+fn give_away(summary: &mut Summary, index: usize) {
+    let value = AccessPath::root(PathRoot::Param(index as u32));
+    summary.actions.push(Action { subject: Subject::Value(value), to: Destination::Unknown, guard: Guard::Always });
+}
+
+fn declared(unit: &Unit, declaration: &Function) -> DeclAttributes {
+    let param = |(index, p): (usize, &caulk_ir::Param)| ParamAttributes {
+        pointer: declaration.signature.params.get(index) == Some(&Type::Ptr),
+        nocapture: p.flags.no_capture,
+        readonly: p.flags.read_only,
+        pointer_to_const: p.pointee.depth >= 1 && p.pointee.is_const,
+        returned: p.flags.returned,
+    };
+    let mut attributes = DeclAttributes {
+        params: declaration.params.iter().enumerate().map(param).collect(),
+        varargs: declaration.signature.variadic,
+        malloc: declaration.flags.fresh_result,
+        returns_nonnull: declaration.flags.nonnull_result,
+        noreturn: declaration.flags.no_return,
+        purity: match (declaration.flags.no_memory, declaration.flags.read_only) {
+            (true, _) => Purity::Values,
+            (_, true) => Purity::Memory,
+            _ => Purity::Impure,
+        },
+        ..DeclAttributes::default()
+    };
+    for annotation in &declaration.annotations {
+        annotate(&mut attributes, unit.str(*annotation));
+    }
+    attributes
+}
+
+/// `ownership_takes(malloc, 1)`; indices count from 1 in the source.
+fn annotate(attributes: &mut DeclAttributes, annotation: &str) {
+    let Some((name, rest)) = annotation.split_once('(') else { return };
+    let mut words = rest.trim_end_matches(')').split(',').map(str::trim);
+    let group = words.next().unwrap_or_default().to_owned();
+    let indices = words.filter_map(|w| w.parse::<u8>().ok()?.checked_sub(1));
+    match name {
+        "ownership_returns" => attributes.ownership_returns = Some(group),
+        "ownership_takes" => attributes.ownership_takes.extend(indices),
+        "ownership_holds" => attributes.ownership_holds.extend(indices),
+        _ => {}
+    }
+}
+
+fn from_model(model: &Model, declaration: &Function) -> Summary {
+    let mut summary = Summary {
+        no_return: model.never_returns(),
+        nonnull_result: model.returns_nonnull(),
+        impure: model.purity == Purity::Impure,
+        ..Summary::default()
+    };
+    for effect in &model.effects {
+        let guard = guard_of(model, &effect.when);
+        add_effect(&mut summary, model, &effect.kind, guard);
+    }
+    if model.varargs == Some(Varargs::Keeps) {
+        // Variadic arguments are numbered on from the named ones; more than this many are not looked at.
+        const MAX_VARIADIC: usize = 8;
+        let named = declaration.signature.params.len();
+        (named..named + MAX_VARIADIC).for_each(|i| give_away(&mut summary, i));
+    }
+    summary.actions.sort();
+    summary.actions.dedup();
+    summary
+}
+
+fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Guard) {
+    let value = |place: &Place| Subject::Value(path(place));
+    let action = |subject, to, guard| Action { subject, to, guard };
+    match kind {
+        EffectKind::Alloc { into, family, .. } => {
+            let block = new_block(summary, *family);
+            summary.actions.push(action(block, Destination::Store(path(into)), guard));
+        }
+        EffectKind::Free { what, element, .. } => {
+            let to = Destination::Free { deep: element.is_some() };
+            summary.actions.push(action(value(what), to, guard));
+        }
+        EffectKind::Resize { from, into, family, .. } => {
+            let guard = match (&guard, model.comparison(Atom::Success)) {
+                (Guard::Always, Some(success)) => guard_of_comparison(success),
+                _ => guard,
+            };
+            let block = new_block(summary, *family);
+            summary.actions.push(action(block, Destination::Store(path(into)), guard.clone()));
+            // What the old block held is in the new one now.
+            summary.actions.push(action(value(from), Destination::Free { deep: true }, guard));
+        }
+        EffectKind::Alias { into, of: Pointer::Value(of) | Pointer::Inside(of) } => {
+            summary.actions.push(action(value(of), Destination::Store(path(into)), Guard::Always));
+        }
+        EffectKind::Keep { what, holder: None } | EffectKind::Store { what, .. } => {
+            summary.actions.push(action(value(what), Destination::Keep, guard));
+        }
+        EffectKind::Keep { what, holder: Some(holder) } => {
+            let to = path(holder).then(Offset::Any, None);
+            summary.actions.push(action(value(what), Destination::Store(to), guard));
+        }
+        EffectKind::Acquire { .. }
+        | EffectKind::Release { .. }
+        | EffectKind::Alias { .. }
+        | EffectKind::Copy { .. }
+        | EffectKind::Write { .. }
+        | EffectKind::Call { .. } => {}
+    }
+}
+
+fn new_block(summary: &mut Summary, family: caulk_models::FamilyId) -> Subject {
+    let id = BlockId(summary.blocks.len() as u32);
+    summary.blocks.push(Block { family, chain: Vec::new() });
+    Subject::Alloc(id)
+}
+
+fn path(place: &Place) -> AccessPath {
+    let root = match place.root {
+        Root::Param(index) => PathRoot::Param(u32::from(index)),
+        Root::Ret => PathRoot::Return,
+    };
+    (0..place.derefs).fold(AccessPath::root(root), |path, _| path.then(Offset::ZERO, None))
+}
+
+/// A conjunction becomes the one atom a caller can use best: what it is told, else what it gave.
+fn guard_of(model: &Model, when: &Condition) -> Guard {
+    let comparisons: Vec<Comparison> = when.atoms.iter().filter_map(|atom| model.comparison(*atom)).collect();
+    let told = comparisons.iter().find(|c| c.place.root == Root::Ret);
+    match told.or(comparisons.first()) {
+        Some(comparison) => guard_of_comparison(*comparison),
+        None => Guard::Always,
+    }
+}
+
+fn guard_of_comparison(comparison: Comparison) -> Guard {
+    let value = comparison.value;
+    let relation = match comparison.operator {
+        Operator::Eq => Some(Relation::Eq(value)),
+        Operator::Ne => Some(Relation::Ne(value)),
+        Operator::Lt => Relation::less(value),
+        Operator::Le => Some(Relation::at_most(value)),
+        Operator::Gt => Relation::greater(value),
+        Operator::Ge => Some(Relation::at_least(value)),
+    };
+    match (relation, comparison.place.root, comparison.place.derefs) {
+        (Some(relation), Root::Ret, 0) => Guard::Told(relation),
+        (Some(relation), Root::Param(_), _) => Guard::Given(path(&comparison.place), relation),
+        _ => Guard::Hidden,
+    }
+}

@@ -1,0 +1,203 @@
+//! Which objects of a function are followed: fresh ones from the calls that make them, and given ones that something is
+//! done to.
+
+use caulk_ir::{Inst, InstId, Operand};
+use caulk_memory::{Relation, ValueId, ValueNode};
+use caulk_models::FamilyId;
+use caulk_program::FuncId;
+use caulk_summary::{Destination, Guard, Subject};
+
+use crate::alternative::Alternative;
+use crate::function::{Resolved, View};
+use crate::history::{Event, History, NONE};
+
+/// An object that a call makes.
+#[derive(Clone, Debug)]
+pub struct Fresh {
+    pub call: InstId,
+    pub family: FamilyId,
+    /// How the result of the call tells that the object exists; None: it always does, or nothing tells.
+    pub told: Option<Relation>,
+    /// Whether it exists is decided by something hidden.
+    pub hidden: bool,
+    /// Part of another object that the same call makes.
+    pub is_part: bool,
+    /// The calls from this one down to the allocator.
+    pub chain: Vec<(FuncId, u32)>,
+    pub first: Alternative,
+}
+
+/// All fresh objects, in the order of their calls.
+pub fn fresh(view: &mut View<'_>, history: &mut History) -> Vec<Fresh> {
+    let calls: Vec<InstId> = view.calls.iter().filter(|(_, c)| c.is_some()).map(|(inst, _)| inst).collect();
+    let mut objects = Vec::new();
+    for call in calls {
+        let Some(effect) = view.calls[call].clone() else { continue };
+        for (index, block) in effect.summary.blocks.iter().enumerate() {
+            if objects.len() >= view.config.max_objects {
+                return objects;
+            }
+            objects.extend(fresh_block(view, history, call, index as u32, block, &effect.summary));
+        }
+    }
+    objects
+}
+
+fn fresh_block(
+    view: &mut View<'_>,
+    history: &mut History,
+    call: InstId,
+    index: u32,
+    block: &caulk_summary::Block,
+    summary: &caulk_summary::Summary,
+) -> Option<Fresh> {
+    let event = history.add(NONE, call, Event::Allocated);
+    let mut chain = vec![(view.id, view.line(call))];
+    chain.extend(block.chain.iter().copied().take(view.config.max_chain - 1));
+    let mut object = Fresh {
+        call,
+        family: block.family,
+        told: None,
+        hidden: true,
+        is_part: true,
+        chain,
+        first: Alternative::new(event),
+    };
+    for action in &summary.actions {
+        if action.subject != Subject::Alloc(caulk_summary::BlockId(index)) {
+            continue;
+        }
+        let Destination::Store(to) = &action.to else { continue };
+        if !place(view, call, to, &mut object) {
+            continue;
+        }
+        match &action.guard {
+            Guard::Always => object.hidden = false,
+            Guard::Told(relation) => {
+                object.hidden = false;
+                object.told = Some(*relation);
+            }
+            Guard::Given(path, relation) => {
+                let Some(fact) = given(view, call, path, *relation) else { return None };
+                object.hidden = false;
+                object.first.facts.extend(fact);
+            }
+            Guard::Hidden => {}
+        }
+    }
+    if object.first.names.is_empty() && object.first.cells.is_empty() {
+        return None;
+    }
+    if let Some(relation) = object.told {
+        let key = view.keys.of_operand(view.body, &view.values, call.into())?;
+        object.first.facts.push((key, relation));
+    }
+    Some(object)
+}
+
+/// Puts a fresh object where the callee put it. False when that place cannot be named here.
+fn place(view: &mut View<'_>, call: InstId, to: &caulk_memory::AccessPath, object: &mut Fresh) -> bool {
+    match view.resolve(call, to) {
+        Some(Resolved::Operand(Operand::Value(value))) => {
+            object.first.add_name(value);
+            object.is_part = false;
+        }
+        Some(Resolved::Cell(cell)) if !matches!(view.values.node(cell.base), ValueNode::Nothing) => {
+            object.first.add_cell(cell);
+            // What hangs on the result of the same call is a part of it.
+            if view.values.root(cell.base) != ValueNode::Opaque(call) {
+                object.is_part = false;
+            }
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// The fact a given guard amounts to here: an empty list when it surely holds, None when it surely does not.
+fn given(
+    view: &mut View<'_>,
+    call: InstId,
+    path: &caulk_memory::AccessPath,
+    relation: Relation,
+) -> Option<Vec<crate::facts::Fact>> {
+    match view.resolve(call, path) {
+        Some(Resolved::Operand(operand)) => match view.body.constant(operand).map(crate::facts::number_of) {
+            Some(Some(number)) => relation.holds(number).then(Vec::new),
+            Some(None) => Some(Vec::new()),
+            None => {
+                let key = view.keys.of_operand(view.body, &view.values, operand);
+                Some(key.map(|k| (k, relation)).into_iter().collect())
+            }
+        },
+        Some(Resolved::Cell(cell)) => {
+            let key = view.keys.of_cell(cell);
+            Some(vec![(key, relation)])
+        }
+        None => Some(Vec::new()),
+    }
+}
+
+/// Values the function was given (by parameter or global) that something is done to. Sorted.
+pub fn given_values(view: &mut View<'_>) -> Vec<ValueId> {
+    let mut values: Vec<ValueId> = Vec::new();
+    let insts: Vec<InstId> = view.body.insts.keys().collect();
+    for inst in insts {
+        match &view.body.insts[inst] {
+            Inst::Store { value, .. } | Inst::Return { value: Some(value) } => {
+                values.extend(view.values.of_operand(*value).map(|c| c.base));
+            }
+            Inst::Unknown { operands, .. } => {
+                values.extend(operands.iter().filter_map(|o| view.values.of_operand(*o)).map(|c| c.base));
+            }
+            Inst::Call(call) | Inst::Invoke { call, .. } => {
+                let Some(effect) = view.calls[inst].clone() else { continue };
+                if effect.unknown {
+                    values.extend(call.args.iter().filter_map(|a| view.values.of_operand(*a)).map(|c| c.base));
+                }
+                for action in &effect.summary.actions {
+                    if let Subject::Value(path) = &action.subject {
+                        values.extend(view.resolve_value(inst, path));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    values.sort();
+    values.dedup();
+    values.retain(|v| is_given(view, *v));
+    values.truncate(view.config.max_objects);
+    values
+}
+
+/// A pointer parameter, or something loaded from a parameter or a global.
+fn is_given(view: &View<'_>, value: ValueId) -> bool {
+    match view.values.node(value) {
+        ValueNode::Param(_) => true,
+        ValueNode::Load(..) => matches!(view.values.root(value), ValueNode::Param(_) | ValueNode::Global(_)),
+        _ => false,
+    }
+}
+
+/// The first alternative of a given value: it exists, so the pointer is not null.
+pub fn given_start(view: &mut View<'_>, history: &mut History, value: ValueId) -> Alternative {
+    let mut first = Alternative::new(history.add(NONE, InstId(0), Event::Given));
+    match view.values.node(value) {
+        ValueNode::Param(index) => {
+            let inst = InstId(index);
+            first.add_name(inst);
+            if let Some(key) = view.keys.of_operand(view.body, &view.values, inst.into()) {
+                first.facts.push((key, Relation::NONZERO));
+            }
+        }
+        ValueNode::Load(base, offset) => {
+            let cell = caulk_memory::Cell { base, offset };
+            first.add_cell(cell);
+            let key = view.keys.of_cell(cell);
+            first.facts.push((key, Relation::NONZERO));
+        }
+        _ => {}
+    }
+    first
+}

@@ -1,0 +1,173 @@
+//! The whole program, bottom-up over the call graph, side by side where nothing depends on anything.
+//!
+//! Components are put into waves: a wave needs only summaries of earlier ones. Within a component every round works from
+//! the results of the round before, so the outcome does not depend on threads.
+
+use caulk_models::Models;
+use caulk_program::{FuncId, Program};
+use caulk_summary::Summary;
+use rayon::prelude::*;
+
+use crate::config::UseflowConfig;
+use crate::function::is_relevant;
+use crate::library;
+use crate::summarize::{Report, summarize};
+
+/// Stage one's result for a whole program.
+#[derive(Debug, Default)]
+pub struct Analysis {
+    /// By function.
+    pub reports: Vec<Report>,
+    pub statistics: Statistics,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Statistics {
+    pub analysed: usize,
+    /// Functions that call nothing with an effect and move no pointers.
+    pub skipped: usize,
+    pub cut: usize,
+    pub largest_component: usize,
+    pub rounds: usize,
+}
+
+pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> Analysis {
+    let count = program.functions().len();
+    let mut reports: Vec<Report> = vec![Report::default(); count];
+    let mut known: Vec<bool> = vec![false; count];
+    let bodiless: Vec<FuncId> = program.functions().filter(|f| !program.has_body(*f)).collect();
+    for function in bodiless {
+        reports[function.0 as usize].summary = library::summary_of(program, models, function);
+        known[function.0 as usize] = true;
+    }
+    let mut statistics = Statistics::default();
+    for wave in waves(program) {
+        let (large, small): (Vec<_>, Vec<_>) = wave.into_iter().partition(|c| c.len() > 1);
+        let results: Vec<(FuncId, Outcome)> = small
+            .par_iter()
+            .with_max_len(4)
+            .map(|component| (component[0], analyse_one(program, models, config, component[0], &reports, &known)))
+            .collect();
+        for (function, outcome) in results {
+            record(&mut reports, &mut known, &mut statistics, function, outcome);
+        }
+        for component in large {
+            statistics.largest_component = statistics.largest_component.max(component.len());
+            analyse_component(program, models, config, component, &mut reports, &mut known, &mut statistics);
+        }
+    }
+    Analysis { reports, statistics }
+}
+
+enum Outcome {
+    Analysed(Box<Report>),
+    Skipped,
+}
+
+fn record(reports: &mut [Report], known: &mut [bool], statistics: &mut Statistics, function: FuncId, outcome: Outcome) {
+    known[function.0 as usize] = true;
+    match outcome {
+        Outcome::Skipped => statistics.skipped += 1,
+        Outcome::Analysed(report) => {
+            statistics.analysed += 1;
+            statistics.cut += usize::from(report.summary.cut);
+            reports[function.0 as usize] = *report;
+        }
+    }
+}
+
+fn analyse_one(
+    program: &Program,
+    models: &Models,
+    config: &UseflowConfig,
+    function: FuncId,
+    reports: &[Report],
+    known: &[bool],
+) -> Outcome {
+    let summary_of = |f: FuncId| known[f.0 as usize].then(|| &reports[f.0 as usize].summary);
+    let calls_matter = program.call_sites(function).iter().any(|site| {
+        let targets = program.targets(site);
+        targets.is_empty() || targets.iter().any(|t| summary_of(*t).is_some_and(|s| !s.is_empty()))
+    });
+    let Some(body) = program.body(function) else { return Outcome::Skipped };
+    if !is_relevant(&body, calls_matter) {
+        return Outcome::Skipped;
+    }
+    Outcome::Analysed(Box::new(summarize(program, models, config, function, &body, &summary_of)))
+}
+
+/// A cycle of the call graph: summaries start at "no effect" and grow, round after round.
+fn analyse_component(
+    program: &Program,
+    models: &Models,
+    config: &UseflowConfig,
+    component: &[FuncId],
+    reports: &mut [Report],
+    known: &mut [bool],
+    statistics: &mut Statistics,
+) {
+    let mut pending: Vec<FuncId> = component.to_vec();
+    let mut is_member = vec![false; reports.len()];
+    component.iter().for_each(|f| is_member[f.0 as usize] = true);
+    let mut analysed = vec![false; reports.len()];
+    for round in 0..config.max_rounds {
+        statistics.rounds = statistics.rounds.max(round + 1);
+        let results: Vec<(FuncId, Outcome)> = pending
+            .par_iter()
+            .with_max_len(4)
+            .map(|f| (*f, analyse_one(program, models, config, *f, reports, known)))
+            .collect();
+        let mut changed: Vec<FuncId> = Vec::new();
+        for (function, outcome) in results {
+            let index = function.0 as usize;
+            let report = match outcome {
+                Outcome::Skipped => Report::default(),
+                Outcome::Analysed(report) => *report,
+            };
+            if !known[index] || report.summary != reports[index].summary {
+                changed.push(function);
+            }
+            known[index] = true;
+            analysed[index] = true;
+            reports[index] = report;
+        }
+        let mut next: Vec<FuncId> =
+            changed.iter().flat_map(|f| program.callers(*f)).filter(|caller| is_member[caller.0 as usize]).collect();
+        next.sort();
+        next.dedup();
+        if next.is_empty() {
+            break;
+        }
+        pending = next;
+    }
+    for function in component {
+        statistics.analysed += usize::from(analysed[function.0 as usize]);
+        statistics.cut += usize::from(reports[function.0 as usize].summary.cut);
+    }
+}
+
+/// Components by how far above the leaves they are.
+fn waves(program: &Program) -> Vec<Vec<&[FuncId]>> {
+    let mut level: Vec<usize> = vec![0; program.functions().len()];
+    let mut waves: Vec<Vec<&[FuncId]>> = Vec::new();
+    for component in program.sccs() {
+        if component.iter().all(|f| !program.has_body(*f)) {
+            continue;
+        }
+        let below = component.iter().flat_map(|f| program.callees(*f)).filter(|f| program.has_body(*f));
+        let height = below.filter(|f| !component.contains(f)).map(|f| level[f.0 as usize] + 1).max().unwrap_or(0);
+        component.iter().for_each(|f| level[f.0 as usize] = height);
+        if waves.len() <= height {
+            waves.resize_with(height + 1, Vec::new);
+        }
+        waves[height].push(component);
+    }
+    waves
+}
+
+/// The summaries alone.
+impl Analysis {
+    pub fn summary(&self, function: FuncId) -> &Summary {
+        &self.reports[function.0 as usize].summary
+    }
+}

@@ -1,0 +1,357 @@
+//! One function: follows its objects, and says what it does to its callers and where it may leak.
+
+use caulk_ir::{Body, Inst, InstId, Operand};
+use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueId, ValueNode};
+use caulk_models::Models;
+use caulk_program::{FuncId, Program};
+use caulk_summary::{Action, Block, BlockId, Destination, Guard, Subject, Summary};
+
+use crate::alternative::{Alternative, Status};
+use crate::candidate::{Candidate, Kind};
+use crate::config::UseflowConfig;
+use crate::function::View;
+use crate::guards::{guard, returned};
+use crate::history::History;
+use crate::objects::{Fresh, fresh, given_start, given_values};
+use crate::propagate::{Propagation, Start};
+
+/// What stage one found out about a function.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    pub summary: Summary,
+    pub candidates: Vec<Candidate>,
+    /// Calls that swallowed objects because nothing is known of the callee.
+    pub swallowed: Vec<InstId>,
+    pub objects: usize,
+}
+
+type Exit = (InstId, Alternative);
+
+pub fn summarize<'a>(
+    program: &'a Program,
+    models: &Models,
+    config: &'a UseflowConfig,
+    id: FuncId,
+    body: &'a Body,
+    summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
+) -> Report {
+    let view = View::new(program, config, id, body, summary_of);
+    let mut summarizer = Summarizer { view, models, history: History::default(), report: Report::default() };
+    summarizer.run();
+    summarizer.report
+}
+
+struct Summarizer<'a, 'm> {
+    view: View<'a>,
+    models: &'m Models,
+    history: History,
+    report: Report,
+}
+
+impl Summarizer<'_, '_> {
+    fn run(&mut self) {
+        self.report.summary.no_return = self.never_returns();
+        let objects = fresh(&mut self.view, &mut self.history);
+        for object in objects {
+            self.follow_fresh(object);
+        }
+        let mut overwritten = Vec::new();
+        for value in given_values(&mut self.view) {
+            self.follow_given(value, &mut overwritten);
+        }
+        let summary = &mut self.report.summary;
+        let wrote = |path: &AccessPath| {
+            summary.actions.iter().any(|a| matches!(&a.to, Destination::Store(to) if to.same_place(path)))
+        };
+        overwritten.retain(|path| !wrote(path));
+        overwritten.sort();
+        overwritten.dedup();
+        summary.overwritten = overwritten;
+        summary.actions.sort();
+        summary.actions.dedup();
+        if summary.actions.len() > self.view.config.max_actions {
+            summary.actions.truncate(self.view.config.max_actions);
+            summary.cut = true;
+        }
+        summary.nonnull_result = summary.actions.iter().any(|a| {
+            matches!(a.subject, Subject::Alloc(_))
+                && a.guard == Guard::Always
+                && a.to == Destination::Store(AccessPath::root(PathRoot::Return))
+        });
+        self.report.swallowed.sort();
+        self.report.swallowed.dedup();
+    }
+
+    /// No return can be reached without passing a call that never comes back.
+    fn never_returns(&self) -> bool {
+        let body = self.view.body;
+        let mut seen = vec![false; body.blocks.len()];
+        let mut work = vec![Body::ENTRY];
+        while let Some(block) = work.pop() {
+            if std::mem::replace(&mut seen[block.0 as usize], true) {
+                continue;
+            }
+            let stops = body.blocks[block].insts().any(|inst| {
+                let flagged = body.insts[inst].call().is_some_and(|c| c.flags.no_return);
+                flagged || self.view.calls[inst].as_ref().is_some_and(|c| c.summary.no_return)
+            });
+            if stops {
+                continue;
+            }
+            match body.terminator(block) {
+                Inst::Return { .. } => return false,
+                other => work.extend(other.successors()),
+            }
+        }
+        true
+    }
+
+    fn follow_fresh(&mut self, object: Fresh) {
+        self.report.objects += 1;
+        let start = Start::After(object.call);
+        let flow = Propagation::run(&mut self.view, &mut self.history, start, vec![object.first.clone()]);
+        self.report.summary.cut |= flow.cut;
+        self.report.swallowed.extend(&flow.swallowed_by);
+        let is_heap = self.models.family(object.family).heap;
+        let mut leaks: Vec<Exit> = Vec::new();
+        let mut handed: Vec<(Exit, Vec<AccessPath>)> = Vec::new();
+        let mut settled: Vec<Exit> = Vec::new();
+        for exit in flow.exits {
+            match self.fate(&exit, None) {
+                Fate::Settled => settled.push(exit),
+                Fate::Held => settled.push(exit),
+                Fate::HandedOut(paths) => handed.push((exit, paths)),
+                Fate::Leaked => leaks.push(exit),
+            }
+        }
+        if is_heap {
+            for (exit, alternative) in &leaks {
+                self.add_candidate(&object, *exit, alternative, false);
+            }
+            for alternative in &flow.lost_in_loop {
+                self.add_candidate(&object, object.call, alternative, true);
+            }
+        }
+        if !handed.is_empty() {
+            leaks.extend(settled);
+            self.hand_out(&object, handed, leaks);
+        }
+    }
+
+    /// Actions for a block that leaves the function.
+    fn hand_out(&mut self, object: &Fresh, handed: Vec<(Exit, Vec<AccessPath>)>, others: Vec<Exit>) {
+        let mut paths: Vec<AccessPath> = handed.iter().flat_map(|(_, p)| p.clone()).collect();
+        paths.sort();
+        paths.dedup();
+        let absent = Propagation::run_absent(&mut self.view, &mut self.history, object.call, object.told);
+        let to_return = AccessPath::root(PathRoot::Return);
+        let id = match self.block_returned_already(&paths, &to_return) {
+            Some(id) => id,
+            None => {
+                let id = BlockId(self.report.summary.blocks.len() as u32);
+                self.report.summary.blocks.push(Block { family: object.family, chain: object.chain.clone() });
+                id
+            }
+        };
+        for path in paths {
+            let (did, mut did_not): (Vec<Exit>, Vec<Exit>) = (
+                handed.iter().filter(|(_, p)| p.contains(&path)).map(|(e, _)| e.clone()).collect(),
+                handed.iter().filter(|(_, p)| !p.contains(&path)).map(|(e, _)| e.clone()).collect(),
+            );
+            did_not.extend(others.iter().cloned());
+            did_not.extend(absent.exits.iter().cloned());
+            let guard = if object.hidden { Guard::Hidden } else { guard(&mut self.view, &did, &did_not) };
+            let subject = Subject::Alloc(id);
+            let same = self
+                .report
+                .summary
+                .actions
+                .iter_mut()
+                .find(|a| a.subject == subject && matches!(&a.to, Destination::Store(to) if to.same_place(&path)));
+            match same {
+                // Another branch returns a block of its own to the same place.
+                Some(action) => action.guard = weaker(&action.guard, &guard),
+                None => self.report.summary.actions.push(Action { subject, to: Destination::Store(path), guard }),
+            }
+        }
+    }
+
+    /// Two blocks that are returned on different branches are one block to the caller.
+    fn block_returned_already(&self, paths: &[AccessPath], to_return: &AccessPath) -> Option<BlockId> {
+        if !paths.contains(to_return) {
+            return None;
+        }
+        self.report.summary.actions.iter().find_map(|a| match (&a.subject, &a.to) {
+            (Subject::Alloc(id), Destination::Store(to)) if to == to_return => Some(*id),
+            _ => None,
+        })
+    }
+
+    fn follow_given(&mut self, value: ValueId, overwritten: &mut Vec<AccessPath>) {
+        let Some(path) = self.view.values.path(value) else { return };
+        self.report.objects += 1;
+        let first = given_start(&mut self.view, &mut self.history, value);
+        let own_cell = first.cells.first().copied();
+        let flow = Propagation::run(&mut self.view, &mut self.history, Start::Entry, vec![first]);
+        self.report.summary.cut |= flow.cut;
+        let mut outcomes: Vec<(Exit, Vec<Destination>)> = Vec::new();
+        let deep = self.looks_inside(value);
+        for exit in flow.exits {
+            let mut destinations = Vec::new();
+            match exit.1.status {
+                Status::Freed => destinations.push(Destination::Free { deep }),
+                Status::Kept => destinations.push(Destination::Keep),
+                Status::Unknown => destinations.push(Destination::Unknown),
+                Status::Absent => {}
+                Status::Live => {
+                    if let Fate::HandedOut(paths) = self.fate(&exit, own_cell) {
+                        destinations.extend(paths.into_iter().filter(|p| *p != path).map(Destination::Store));
+                    }
+                    if let Some(cell) = own_cell
+                        && !exit.1.cells.contains(&cell)
+                    {
+                        overwritten.push(path.clone());
+                    }
+                }
+            }
+            outcomes.push((exit, destinations));
+        }
+        let mut all: Vec<Destination> = outcomes.iter().flat_map(|(_, d)| d.clone()).collect();
+        all.sort();
+        all.dedup();
+        for to in all {
+            let did: Vec<Exit> = outcomes.iter().filter(|(_, d)| d.contains(&to)).map(|(e, _)| e.clone()).collect();
+            let did_not: Vec<Exit> =
+                outcomes.iter().filter(|(_, d)| !d.contains(&to)).map(|(e, _)| e.clone()).collect();
+            let guard = guard(&mut self.view, &did, &did_not);
+            self.report.summary.actions.push(Action { subject: Subject::Value(path.clone()), to, guard });
+        }
+    }
+
+    /// Whether the function reads pointers out of the object a value points to: then it may have seen to what is in it.
+    fn looks_inside(&self, value: ValueId) -> bool {
+        let values = &self.view.values;
+        let inside = (0..values.len() as u32).map(ValueId).any(|v| v != value && values.is_reached_from(v, value));
+        let deep_call = |effect: &crate::function::CallEffect| {
+            effect.unknown || effect.summary.actions.iter().any(|a| matches!(a.to, Destination::Free { deep: true }))
+        };
+        inside || self.view.calls.values().flatten().any(|c| deep_call(c))
+    }
+
+    /// What has become of a live object at an exit.
+    fn fate(&mut self, (exit, alternative): &Exit, own_cell: Option<Cell>) -> Fate {
+        if alternative.status != Status::Live {
+            return Fate::Settled;
+        }
+        let value = returned(&self.view, *exit);
+        let mut paths = Vec::new();
+        let mut held = false;
+        if let Some(Operand::Value(v)) = value
+            && alternative.has_name(v)
+        {
+            paths.push(AccessPath::root(PathRoot::Return));
+        }
+        let returned_base = value.and_then(|v| self.view.values.of_operand(v)).map(|c| c.base);
+        for cell in &alternative.cells {
+            if Some(*cell) == own_cell {
+                continue;
+            }
+            if let Some(path) = self.view.values.cell_path(*cell) {
+                paths.push(path);
+                continue;
+            }
+            match self.path_from_result(*cell, returned_base) {
+                Some(path) => paths.push(path),
+                // A local dies with the function; anything else goes on holding it.
+                None => held |= !matches!(self.view.values.root(cell.base), ValueNode::Local(_) | ValueNode::Nothing),
+            }
+        }
+        match (paths.is_empty(), held) {
+            (false, _) => Fate::HandedOut(paths),
+            (true, true) => Fate::Held,
+            _ => Fate::Leaked,
+        }
+    }
+
+    /// The path of a cell from the returned value.
+    fn path_from_result(&self, cell: Cell, result: Option<ValueId>) -> Option<AccessPath> {
+        let result = result?;
+        let mut steps: Vec<(Offset, Option<(caulk_program::TypeId, u64)>)> =
+            vec![(cell.offset, self.view.values.field(cell))];
+        let mut base = cell.base;
+        while base != result {
+            let ValueNode::Load(next, offset) = self.view.values.node(base) else { return None };
+            steps.push((offset, self.view.values.field(Cell { base: next, offset })));
+            base = next;
+        }
+        let root = AccessPath::root(PathRoot::Return);
+        Some(steps.into_iter().rev().fold(root, |path, (offset, field)| path.then(offset, field)))
+    }
+
+    fn add_candidate(&mut self, object: &Fresh, exit: InstId, alternative: &Alternative, in_loop: bool) {
+        let (place, overwritten) = alternative.lost.unwrap_or((exit, in_loop));
+        let ends_program =
+            self.view.program.config.entry_symbols.iter().any(|s| s == self.view.program.function(self.view.id).symbol);
+        // What a program still holds when main returns is given back by the system.
+        if ends_program && (alternative.lost.is_none() || place == exit || self.leads_only_to(place, exit)) && !in_loop
+        {
+            return;
+        }
+        let kind = if overwritten { Kind::Lost } else { Kind::Forgotten };
+        let variable = self.variable_of(object, alternative);
+        let new = Candidate {
+            function: self.view.id,
+            allocation: object.call,
+            family: object.family,
+            chain: object.chain.clone(),
+            place,
+            exit,
+            kind,
+            variable,
+            hidden: object.hidden || alternative.rests_on_hidden,
+            is_part: object.is_part,
+            facts: alternative.facts.len(),
+            trail: self.history.trail(alternative.event),
+            needs_failure: false,
+        };
+        let known = self.report.candidates.iter().any(|c| c.allocation == new.allocation && c.place == new.place);
+        if !known {
+            self.report.candidates.push(new);
+        }
+    }
+
+    /// Whether a scope end lies in the same block as the exit: it is the exit's own.
+    fn leads_only_to(&self, place: InstId, exit: InstId) -> bool {
+        self.view.homes[place] == self.view.homes[exit]
+    }
+
+    /// The variable that held the object: the last it was bound to.
+    fn variable_of(&self, object: &Fresh, alternative: &Alternative) -> Option<caulk_ir::VarId> {
+        alternative.vars.first().copied().or_else(|| {
+            self.view.body.insts.values().find_map(|inst| match inst {
+                Inst::Bind { var, value: Operand::Value(v) } if *v == object.call => Some(*var),
+                _ => None,
+            })
+        })
+    }
+}
+
+enum Fate {
+    /// Freed, kept or given away.
+    Settled,
+    /// Held by another object of this function.
+    Held,
+    /// The caller can reach it by these paths.
+    HandedOut(Vec<AccessPath>),
+    Leaked,
+}
+
+/// The guard under which one of two effects happens.
+fn weaker(a: &Guard, b: &Guard) -> Guard {
+    match (a, b) {
+        (Guard::Always, _) | (_, Guard::Always) => Guard::Always,
+        (Guard::Told(x), Guard::Told(y)) if x == y => Guard::Told(*x),
+        (Guard::Told(x), _) | (_, Guard::Told(x)) if *x == Relation::NONZERO => Guard::Told(*x),
+        _ => Guard::Hidden,
+    }
+}

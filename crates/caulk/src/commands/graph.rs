@@ -1,0 +1,36 @@
+//! `caulk graph`: DOT for Graphviz.
+
+use std::io::Write;
+
+use caulk_program::{DEFAULT_DEPTH, FuncId, Program, calls_dot, cfg_dot};
+
+use crate::arguments::{GraphKind, GraphOptions};
+use crate::error::{Error, Exit};
+use crate::input;
+
+pub fn run(options: &GraphOptions) -> Result<Exit, Error> {
+    let mut read = input::read(&options.input)?;
+    let program = input::link(&mut read, &options.input)?;
+    let function = options.function.as_deref().map(|name| find(&program, name)).transpose()?;
+    let dot = match (options.kind, function) {
+        (GraphKind::Calls, function) => calls_dot(&program, function, DEFAULT_DEPTH),
+        (GraphKind::Cfg, Some(function)) => cfg_dot(&program, function),
+        (GraphKind::Cfg, None) => {
+            return Err(Error::Usage("a control-flow graph needs --function NAME".to_owned()));
+        }
+    };
+    std::io::stdout().lock().write_all(dot.as_bytes())?;
+    Ok(read.exit())
+}
+
+/// The function of that name; when several have it, the first with a body, and the user is told of the others.
+pub fn find(program: &Program, name: &str) -> Result<FuncId, Error> {
+    let mut found = program.functions_named(name);
+    found.sort_by_key(|&f| (!program.has_body(f), f));
+    let first = *found.first().ok_or_else(|| Error::NoSuchFunction(name.to_owned(), String::new()))?;
+    for &other in found.iter().skip(1).filter(|&&f| program.has_body(f)) {
+        let info = program.function(other);
+        eprintln!("caulk: {name} is also defined at {}:{}", info.file.unwrap_or("?"), info.line);
+    }
+    Ok(first)
+}

@@ -1,0 +1,63 @@
+//! `caulk summaries`: what every function does with memory.
+
+use std::io::Write;
+
+use caulk_program::FuncId;
+use caulk_summary::{json, print};
+
+use crate::arguments::{SummariesOptions, TableFormat};
+use crate::error::{Error, Exit};
+use crate::input::{self, Analysed};
+
+pub fn run(options: &SummariesOptions) -> Result<Exit, Error> {
+    let analysed = input::analyse(&options.input, &options.models)?;
+    let functions = wanted(&analysed, options.function.as_deref())?;
+    let mut out = std::io::stdout().lock();
+    match options.format {
+        TableFormat::Text => write_text(&analysed, &functions, &mut out)?,
+        TableFormat::Json => {
+            let all: Vec<json::FunctionSummary> =
+                functions.iter().map(|&f| json::function(&analysed.program, f, analysed.analysis.summary(f))).collect();
+            let text = serde_json::to_string_pretty(&all).map_err(std::io::Error::from)?;
+            writeln!(out, "{text}")?;
+        }
+    }
+    Ok(analysed.read.exit())
+}
+
+/// The functions asked for; without a name, all of the program that do anything.
+fn wanted(analysed: &Analysed, name: Option<&str>) -> Result<Vec<FuncId>, Error> {
+    let program = &analysed.program;
+    let Some(name) = name else {
+        let has_effect = |f: &FuncId| program.has_body(*f) && !analysed.analysis.summary(*f).is_empty();
+        return Ok(program.functions().filter(has_effect).collect());
+    };
+    let found = program.functions_named(name);
+    if found.is_empty() { Err(Error::NoSuchFunction(name.to_owned(), String::new())) } else { Ok(found) }
+}
+
+fn write_text(analysed: &Analysed, functions: &[FuncId], out: &mut impl Write) -> Result<(), Error> {
+    let program = &analysed.program;
+    for &function in functions {
+        let info = program.function(function);
+        let lines = print::summary(program, function, analysed.analysis.summary(function));
+        writeln!(out, "{} ({}:{})", info.name, info.file.unwrap_or("?"), info.line)?;
+        for line in lines {
+            writeln!(out, "    {line}")?;
+        }
+    }
+    let count = |test: fn(&caulk_summary::Summary) -> bool| {
+        program.functions().filter(|f| program.has_body(*f) && test(analysed.analysis.summary(*f))).count()
+    };
+    let statistics = analysed.analysis.statistics;
+    eprintln!(
+        "caulk: {} allocators, {} deallocators, {} keepers; {} functions analysed, {} skipped, {} cut",
+        count(|s| s.allocates()),
+        count(|s| s.frees()),
+        count(|s| s.keeps()),
+        statistics.analysed,
+        statistics.skipped,
+        statistics.cut
+    );
+    Ok(())
+}
