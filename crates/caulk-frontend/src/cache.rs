@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::RwLock;
+use std::time::SystemTime;
 use std::{fs, io};
 
 use blake3::Hash;
@@ -19,7 +20,7 @@ use caulk_ir::PackedUnit;
 use crate::clang::Clang;
 
 /// Goes up whenever the stored form, or what lowering makes of the same bitcode, changes.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 const MAGIC: &[u8; 8] = b"caulk-u\n";
 
 #[derive(Debug)]
@@ -80,10 +81,19 @@ impl Cache {
         PackedUnit::from_bytes(unit).ok()
     }
 
-    /// Stores a unit. Failing to is no reason to fail the run: the next one will be slower, that is all.
-    pub(crate) fn store(&self, key: &Key, files: &[String], unit: &PackedUnit) {
+    /// Stores a unit that was compiled from `files`, beginning at `started`. Failing to is no reason to fail the run: the
+    /// next one will be slower, that is all.
+    pub(crate) fn store(&self, key: &Key, files: &[String], started: SystemTime, unit: &PackedUnit) {
+        // Without a list of files nothing would ever make the entry invalid.
+        if files.is_empty() {
+            return;
+        }
         let mut listed = String::new();
         for file in files {
+            // Changed since clang began to read, it need not be what clang has read.
+            if modified(file).is_none_or(|time| time > started) {
+                return;
+            }
             // A file that is already gone, or whose name would break the list, cannot be checked later.
             let Some(hash) = self.file_hash(file).filter(|_| !file.contains('\n')) else { return };
             listed.push_str(&format!("{} {file}\n", hash.to_hex()));
@@ -114,5 +124,75 @@ impl Cache {
         let hash = fs::read(path).ok().map(|bytes| blake3::hash(&bytes));
         self.hashes.write().expect("no holder of this lock panics").insert(path.to_owned(), hash);
         hash
+    }
+}
+
+fn modified(path: &str) -> Option<SystemTime> {
+    fs::metadata(path).ok()?.modified().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A cache with one entry, made from one file.
+    struct Stored {
+        folder: tempfile::TempDir,
+        key: Key,
+        bytes: Vec<u8>,
+    }
+
+    impl Stored {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().expect("a temporary folder can be made");
+            let file = folder.path().join("a.c");
+            fs::write(&file, "int x;").expect("writable");
+            let text = "define @f(p: ptr) -> ptr {\n  return %0 @ 1:2\n}\n";
+            let unit = PackedUnit::pack(caulk_ir::text::parse_unit(text).expect("well formed"));
+            let cache = Cache::open(folder.path()).expect("writable");
+            let key = Key("0123".to_owned());
+            cache.store(&key, &[file.display().to_string()], SystemTime::now(), &unit);
+            let bytes = fs::read(cache.path(&key)).expect("stored");
+            Self { folder, key, bytes }
+        }
+
+        /// Whether an entry of these bytes counts.
+        fn loads(&self, bytes: &[u8]) -> bool {
+            let cache = Cache::open(self.folder.path()).expect("writable");
+            fs::write(cache.path(&self.key), bytes).expect("writable");
+            cache.load(&self.key).is_some()
+        }
+    }
+
+    #[test]
+    fn damage_at_any_position_is_noticed() {
+        let stored = Stored::new();
+        assert!(stored.loads(&stored.bytes));
+        for at in 0..stored.bytes.len() {
+            let mut flipped = stored.bytes.clone();
+            flipped[at] ^= 0x10;
+            assert!(!stored.loads(&flipped), "byte {at} flipped");
+            assert!(!stored.loads(&stored.bytes[..at]), "cut after {at} bytes");
+        }
+    }
+
+    #[test]
+    fn a_unit_of_unknown_files_is_not_stored() {
+        let stored = Stored::new();
+        let cache = Cache::open(stored.folder.path()).expect("writable");
+        let unit = cache.load(&stored.key).expect("sound");
+        let other = Key("4567".to_owned());
+        cache.store(&other, &[], SystemTime::now(), &unit);
+        assert!(cache.load(&other).is_none());
+    }
+
+    /// A hash that fits proves nothing about who wrote the rest.
+    #[test]
+    fn nonsense_under_a_sound_hash_is_no_unit() {
+        let stored = Stored::new();
+        for content in [&b""[..], &[0; 8], &[0xff; 64], b"\x02\0\0\0\0\0\0\0xx rest"] {
+            let entry = [&MAGIC[..], blake3::hash(content).as_bytes(), content].concat();
+            assert!(!stored.loads(&entry), "{content:?}");
+        }
     }
 }

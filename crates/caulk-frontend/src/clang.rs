@@ -165,6 +165,7 @@ impl Failure {
         match line {
             Some(line) if self.status.is_empty() => line.trim().to_owned(),
             Some(line) => format!("clang {}: {}", self.status, line.trim()),
+            None if self.status.is_empty() => "clang failed and said nothing".to_owned(),
             None => format!("clang {} and said nothing", self.status),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::time::SystemTime;
 
 use caulk_capture::Job;
 use caulk_ir::{PackedUnit, Unit, verify};
@@ -78,6 +79,7 @@ fn read_unit(job: &Job, config: &Config, scratch: &Path, number: usize) -> Resul
     }
     let bitcode = scratch.join(format!("{number}.bc"));
     let rule = scratch.join(format!("{number}.d"));
+    let started = SystemTime::now();
     config.clang.compile(job, &bitcode, &rule)?;
     let lowered = lower_file(&bitcode, job.display());
     let files = files_read(job, &rule);
@@ -85,7 +87,7 @@ fn read_unit(job: &Job, config: &Config, scratch: &Path, number: usize) -> Resul
     let _ = std::fs::remove_file(&rule);
     let unit = PackedUnit::pack(lowered?);
     if let Some((cache, key)) = &key {
-        cache.store(key, &files, &unit);
+        cache.store(key, &files, started, &unit);
     }
     Ok(ReadUnit { unit, from_cache: false })
 }

@@ -1,6 +1,6 @@
 //! Calls of LLVM's intrinsics: debug info, scopes, copies, and the many that mean nothing to us.
 
-use caulk_ir::{ArithFlags, BinaryOp, Inst, Operand, Type, UnknownReason};
+use caulk_ir::{ArithFlags, BinaryOp, Body, Inst, Operand, Type, UnknownReason};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -152,6 +152,14 @@ impl<'m> FunctionLowering<'_, 'm> {
         let var = self.variable(node);
         let value = self.operand(value);
         self.emit(Inst::Bind { var, value });
+        // The first variable that holds a parameter at the start is that parameter.
+        if let Operand::Value(from) = value
+            && let Inst::Param { index, .. } = self.draft.insts[from]
+            && self.block == Body::ENTRY
+            && self.unit.unit.functions[self.function].params[index as usize].name.is_none()
+        {
+            self.name_param(index, var);
+        }
     }
 
     fn scope_mark(&mut self, args: &[Value<'m>], mark: fn(caulk_ir::InstId) -> Inst) {
