@@ -12,6 +12,8 @@ pub struct SolverConfig {
     pub max_propagations: u32,
     /// How many earlier facts are looked at again after one assumption. Default 32.
     pub max_rechecks: u32,
+    /// How many terms a chain of comparisons may pass to decide another. Default 8.
+    pub max_order_terms: usize,
     /// How many constants a path may exclude in all (`x != 1`, `x != 2`, the default of a switch). Default 256.
     pub max_excluded: usize,
     /// How many facts a path keeps. Later ones are dropped, which makes the path weaker, never wrong. Default 2048.
@@ -36,6 +38,7 @@ impl Default for SolverConfig {
             max_eval_depth: 8,
             max_propagations: 128,
             max_rechecks: 32,
+            max_order_terms: 8,
             max_excluded: 256,
             max_literals: 2048,
             max_repairs: 24,

@@ -92,14 +92,16 @@ impl Store {
         if root_a == root_b {
             return Some(false);
         }
-        match self.assumed_less(pool, op, b, a) {
-            Some(true) => Some(false),
+        if self.ordered(pool, op, b, a).is_some() {
+            return Some(false);
+        }
+        match self.ordered(pool, op, a, b)? {
+            true => Some(true),
             // At most, and not equal.
-            Some(false) => {
+            false => {
                 let equal = pool.find(Node::Compare(Comparison::Eq, a.min(b), a.max(b)), 1)?;
                 (self.stored_truth(pool, equal) == Some(false)).then_some(true)
             }
-            None => None,
         }
     }
 

@@ -6,6 +6,7 @@
 mod check;
 mod domain;
 mod implied;
+mod order;
 mod propagate;
 mod repair;
 mod reshape;
