@@ -1,0 +1,308 @@
+//! The command line as a user meets it: exit statuses, and the messages that say what to do.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A project in a temporary folder, in which the commands run.
+struct Project(tempfile::TempDir);
+
+/// What a command left.
+struct Run {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+const GOOD: &str = "void *malloc(unsigned long);\nvoid *good(int n) { return malloc(n); }\n";
+
+impl Project {
+    /// Writes `files`; `@ROOT@` in their text stands for the project's absolute path.
+    fn new(files: &[(&str, &str)]) -> Self {
+        let project = Self(tempfile::tempdir().expect("a temporary folder can be made"));
+        for (name, text) in files {
+            let path = project.path(name);
+            fs::create_dir_all(path.parent().expect("below the root")).expect("writable");
+            fs::write(path, text.replace("@ROOT@", &project.root().display().to_string())).expect("writable");
+        }
+        project
+    }
+
+    /// A project whose database lists `sources`.
+    fn with_database(files: &[(&str, &str)], sources: &[&str]) -> Self {
+        let project = Self::new(files);
+        let entry = |file: &&str| format!(r#"{{"directory": "@ROOT@", "file": "{file}", "command": "cc -c {file}"}}"#);
+        let entries: Vec<String> = sources.iter().map(entry).collect();
+        let text = format!("[{}]", entries.join(",")).replace("@ROOT@", &project.root().display().to_string());
+        fs::write(project.path("compile_commands.json"), text).expect("writable");
+        project
+    }
+
+    fn root(&self) -> PathBuf {
+        self.0.path().canonicalize().expect("the temporary folder exists")
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root().join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_caulk"));
+        command.current_dir(self.root()).args(arguments);
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Run {
+        finished(self.command(arguments).output().expect("caulk can be run"))
+    }
+}
+
+fn finished(output: Output) -> Run {
+    Run {
+        status: output.status.code().expect("caulk is not killed"),
+        stdout: String::from_utf8(output.stdout).expect("text"),
+        stderr: String::from_utf8(output.stderr).expect("text"),
+    }
+}
+
+impl Run {
+    /// The command failed, printed no result, and said all of `parts`.
+    fn fails(&self, parts: &[&str]) {
+        assert_eq!((self.status, self.stdout.as_str()), (2, ""), "{}", self.stderr);
+        self.says(parts);
+    }
+
+    fn says(&self, parts: &[&str]) {
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        for part in parts {
+            assert!(self.stderr.contains(part), "{part:?} is missing in:\n{}", self.stderr);
+        }
+    }
+
+    fn prints(&self, parts: &[&str]) {
+        for part in parts {
+            assert!(self.stdout.contains(part), "{part:?} is missing in:\n{}\n{}", self.stdout, self.stderr);
+        }
+    }
+}
+
+fn have(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|folder| Path::new(&folder).join(program).is_file());
+    if !found {
+        eprintln!("skipped: {program} is not installed");
+    }
+    found
+}
+
+#[test]
+fn everything_read_is_status_0_and_silent() {
+    let project = Project::with_database(&[("a.c", GOOD)], &["a.c"]);
+    let run = project.run(&["ir"]);
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    run.prints(&["unit \"a.c\"", "define @good(n: i32) -> ptr", "@ 2:21"]);
+}
+
+#[test]
+fn no_database() {
+    let project = Project::new(&[("a.c", GOOD)]);
+    for command in ["ir", "program"] {
+        let run = project.run(&[command]);
+        run.fails(&[
+            "caulk: no compilation database found",
+            "compile_commands.json",
+            "caulk capture -- make",
+            "-p DIR",
+        ]);
+    }
+    project.run(&["ir", "-p", "nowhere"]).fails(&["nowhere: no such file or directory"]);
+}
+
+#[test]
+fn a_broken_database() {
+    let project = Project::new(&[("compile_commands.json", "[\n  {\"directory\": \"/\",\n}")]);
+    project.run(&["program"]).fails(&["compile_commands.json:3:1: not a compilation database"]);
+    let project = Project::new(&[("compile_commands.json", "[]")]);
+    project.run(&["program"]).fails(&["compile_commands.json has no entries", "caulk capture -- make"]);
+}
+
+#[test]
+fn an_entry_whose_folder_is_gone() {
+    let gone = r#"{"directory": "@ROOT@/gone", "file": "b.c", "command": "cc -c b.c"}"#;
+    let here = r#"{"directory": "@ROOT@", "file": "a.c", "command": "cc -c a.c"}"#;
+    let project = Project::new(&[("a.c", GOOD), ("compile_commands.json", &format!("[{gone}, {here}]"))]);
+    let run = project.run(&["ir"]);
+    assert_eq!(run.status, 3, "{}", run.stderr);
+    run.says(&["caulk: gone/b.c was not read: its build directory is gone", "caulk: 1 of 2 units were read"]);
+    run.prints(&["define @good"]);
+
+    let project = Project::new(&[("compile_commands.json", &format!("[{gone}]"))]);
+    project.run(&["ir"]).fails(&["nothing to analyse: ", "1 whose directory is gone"]);
+}
+
+#[test]
+fn a_source_that_is_missing() {
+    let project = Project::with_database(&[("a.c", GOOD)], &["a.c", "gone.c"]);
+    let run = project.run(&["program"]);
+    assert_eq!(run.status, 3, "{}", run.stderr);
+    run.says(&["caulk: gone.c was not read: the source file is gone", "1 of 2 units were read"]);
+    run.prints(&["1 of 2 (1 lost)"]);
+    project.run(&["ir", "never.c"]).fails(&["never.c: no such file or directory"]);
+}
+
+#[test]
+fn a_unit_that_does_not_compile() {
+    let project = Project::with_database(&[("a.c", GOOD), ("bad.c", "int f(void) { return x; }\n")], &["bad.c", "a.c"]);
+    let run = project.run(&["ir"]);
+    assert_eq!(run.status, 3, "{}", run.stderr);
+    run.says(&["caulk: bad.c was not read: ", "bad.c:1:22: error: use of undeclared identifier 'x'", "1 of 2 units"]);
+    run.prints(&["define @good"]);
+    project.run(&["ir", "bad.c"]).fails(&["undeclared identifier 'x'", "none of 1 units could be read"]);
+}
+
+#[test]
+fn what_is_no_bitcode() {
+    let project = Project::new(&[("a.bc", "this is text"), ("a.c", GOOD)]);
+    project.run(&["ir", "a.bc"]).fails(&["caulk: a.bc was not read: not bitcode that clang 19 can read"]);
+    let run = project.run(&["ir", "a.bc", "a.c"]);
+    assert_eq!(run.status, 3, "{}", run.stderr);
+    run.prints(&["define @good"]);
+}
+
+#[test]
+fn an_input_of_another_kind() {
+    let project = Project::new(&[("a.rs", "fn main() {}"), ("empty/.keep", "")]);
+    project.run(&["ir", "a.rs"]).fails(&["a.rs"]);
+    project.run(&["ir", "empty"]).fails(&["no compilation database found"]);
+}
+
+#[test]
+fn clang_is_missing_or_of_another_version() {
+    let project = Project::new(&[("a.c", GOOD), ("clang-14", "#!/bin/sh\necho clang version 14.0.0\n")]);
+    let run = project.run(&["ir", "a.c", "--clang", "/nowhere/clang"]);
+    run.fails(&["clang 19 was not found", "apt-get install clang-19", "--clang PATH"]);
+    let without = project.command(&["ir", "a.c"]).env("PATH", project.root()).output().expect("caulk can be run");
+    finished(without).fails(&["clang 19 was not found (looked for clang-19 and clang in PATH)"]);
+
+    make_executable(&project.path("clang-14"));
+    let run = project.run(&["ir", "a.c", "--clang", "./clang-14"]);
+    run.fails(&["./clang-14 is clang 14, but Caulk reads what clang 19 writes", "--clang PATH"]);
+}
+
+fn make_executable(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("our own file");
+}
+
+#[test]
+fn one_function_by_name_or_symbol() {
+    let source = "namespace n { int f(int x) { return x; } }\nint g(int x) { return n::f(x); }\n";
+    let project = Project::new(&[("a.cpp", source)]);
+    for name in ["n::f", "_ZN1n1fEi"] {
+        let run = project.run(&["ir", "a.cpp", "--function", name]);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        run.prints(&["define @_ZN1n1fEi(x: i32)"]);
+        assert!(!run.stdout.contains("define @_Z1gi"), "{}", run.stdout);
+    }
+    let run = project.run(&["ir", "a.cpp", "--function", "nobody"]);
+    run.fails(&["caulk: there is no function \"nobody\" in what was read"]);
+    project.run(&["graph", "a.cpp", "--kind", "cfg"]).fails(&["needs --function NAME"]);
+}
+
+#[test]
+fn the_number_of_jobs_makes_no_difference() {
+    let names: Vec<String> = (0..7).map(|i| format!("{i}.c")).collect();
+    let texts: Vec<String> = (0..7)
+        .map(|i| match i {
+            4 => "broken\n".to_owned(),
+            _ => {
+                format!("int f{}(int);\nint f{i}(int n) {{ return n ? f{}(n - 1) : {i}; }}\n", (i + 1) % 7, (i + 1) % 7)
+            }
+        })
+        .collect();
+    let files: Vec<(&str, &str)> = names.iter().zip(&texts).map(|(n, t)| (n.as_str(), t.as_str())).collect();
+    let project = Project::with_database(&files, &names.iter().map(String::as_str).collect::<Vec<_>>());
+    for command in [&["ir"][..], &["program", "--format", "json"], &["graph", "--kind", "calls"]] {
+        let with = |jobs: &str| project.run(&[command, &["--no-cache", "--jobs", jobs]].concat());
+        let (one, four) = (with("1"), with("4"));
+        assert_eq!(one.status, 3, "{}", one.stderr);
+        assert_eq!((one.stdout, one.stderr), (four.stdout, four.stderr));
+    }
+    assert!(!project.path(".caulk").exists());
+}
+
+#[test]
+fn a_warm_run_prints_the_same_and_two_at_once_do_no_harm() {
+    let project =
+        Project::with_database(&[("a.c", GOOD), ("b.c", "int b;\nint *get(void) { return &b; }\n")], &["a.c", "b.c"]);
+    let both: Vec<_> = (0..3)
+        .map(|_| project.command(&["ir"]).stdout(std::process::Stdio::piped()).spawn().expect("caulk can be run"))
+        .collect();
+    let cold: Vec<Run> = both.into_iter().map(|child| finished(child.wait_with_output().expect("ends"))).collect();
+    let warm = project.run(&["ir"]);
+    for run in &cold {
+        assert_eq!((run.status, &run.stdout), (0, &warm.stdout));
+    }
+    let left = fs::read_dir(project.path(".caulk/units")).expect("the cache was made");
+    assert_eq!(left.count(), 2);
+
+    // Warm means without clang's help: this one could compile nothing.
+    let version = "#!/bin/sh\n[ \"$1\" = --version ] && exec clang-19 --version\nexit 1\n";
+    fs::write(project.path("only-version"), version).expect("writable");
+    make_executable(&project.path("only-version"));
+    let run = project.run(&["ir", "--clang", "./only-version"]);
+    assert_eq!((run.status, run.stdout), (0, warm.stdout));
+}
+
+#[test]
+fn a_cache_that_cannot_be_made() {
+    let project = Project::new(&[("a.c", GOOD)]);
+    project.run(&["ir", "a.c", "--cache", "a.c/cache"]).fails(&["cannot use a.c/cache as the cache", "--no-cache"]);
+    assert_eq!(project.run(&["ir", "a.c", "--no-cache"]).status, 0);
+}
+
+#[test]
+fn capture_records_a_build_that_then_is_read() {
+    if !have("bear") || !have("make") || !have("cc") {
+        return;
+    }
+    let makefile = "all: main.o b.o\n%.o: %.c\n\tcc -O2 -Wall -DN=3 -c $< -o $@\n";
+    let main = "int half(int);\nint main(void) { return half(N); }\n";
+    let files = [("Makefile", makefile), ("main.c", main), ("b.c", "int half(int n) { return n / 2; }\n")];
+    let project = Project::new(&files);
+    let run = project.run(&["capture", "--", "make"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    run.says(&["caulk: 2 compilations written to compile_commands.json"]);
+    let run = project.run(&["program"]);
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    run.prints(&["units             2\n", "functions         2 "]);
+
+    let again = project.run(&["capture", "--", "make"]);
+    assert_eq!(again.status, 2);
+    again.says(&["no compilation was recorded", "clean the build first"]);
+    assert_eq!(project.run(&["program"]).status, 0, "the database of the first build stays");
+}
+
+#[test]
+fn a_wrong_argument_is_explained() {
+    let project = Project::new(&[]);
+    project.run(&["ir", "--jobs", "0"]).fails(&["--jobs"]);
+    project.run(&["no-such-command"]).fails(&["no-such-command", "--help"]);
+    let help = project.run(&["--help"]);
+    assert_eq!(help.status, 0);
+    help.prints(&["ir", "program", "graph", "capture"]);
+}
+
+/// `caulk ir | head`: the rest is not wanted, and that is no bug of ours.
+#[test]
+fn a_reader_that_goes_away() {
+    let many: String = (0..1_000).map(|i| format!("int f{i}(int n) {{ return n + {i}; }}\n")).collect();
+    let project = Project::new(&[("a.c", &many)]);
+    let piped = std::process::Stdio::piped;
+    let mut command = project.command(&["ir", "a.c", "--no-cache"]);
+    let mut child = command.stdout(piped()).stderr(piped()).spawn().expect("caulk can be run");
+    drop(child.stdout.take());
+    let run = finished(child.wait_with_output().expect("it ends"));
+    run.says(&[]);
+    assert_ne!(run.status, 101, "{}", run.stderr);
+}
