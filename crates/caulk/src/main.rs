@@ -11,12 +11,13 @@ mod error;
 mod input;
 mod progress;
 
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use arguments::{Arguments, Command};
-use error::Exit;
+use error::{Error, Exit};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -28,9 +29,13 @@ fn main() -> ExitCode {
         Command::Program(options) => commands::program::run(options),
         Command::Summaries(options) => commands::summaries::run(options),
     };
-    let exit = result.unwrap_or_else(|error| {
-        eprintln!("caulk: {error}");
-        Exit::Failed
+    let exit = result.unwrap_or_else(|error| match error {
+        // `caulk ir | head`: whoever reads has seen enough, and nothing went wrong.
+        Error::Output(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Clean,
+        error => {
+            eprintln!("caulk: {error}");
+            Exit::Failed
+        }
     });
     ExitCode::from(exit as u8)
 }
