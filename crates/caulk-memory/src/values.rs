@@ -79,6 +79,11 @@ impl ValueTable {
         self.nodes[id.0 as usize]
     }
 
+    /// How many loads lead from the root to a value.
+    pub fn depth(&self, id: ValueId) -> u8 {
+        self.depths[id.0 as usize]
+    }
+
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -109,8 +114,23 @@ impl ValueTable {
         Some(self.intern(ValueNode::Load(cell.base, cell.offset), depth + 1))
     }
 
-    pub fn find(&self, node: ValueNode) -> Option<ValueId> {
-        self.index.get(&node).copied()
+    /// The address of a global variable, made when first asked for.
+    pub fn global(&mut self, global: GlobalVarId) -> ValueId {
+        self.intern(ValueNode::Global(global), 0)
+    }
+
+    /// Whether a value means one object only: no element of an array, no choice, no round of a loop is on the way to it.
+    pub fn is_exact(&self, body: &Body, mut id: ValueId) -> bool {
+        loop {
+            match self.node(id) {
+                ValueNode::Load(_, Offset::Any) => return false,
+                ValueNode::Load(base, Offset::Known(_)) => id = base,
+                ValueNode::Opaque(inst) => {
+                    return !matches!(body.insts[inst], Inst::Phi { .. } | Inst::Select { .. } | Inst::Load { .. });
+                }
+                _ => return true,
+            }
+        }
     }
 
     /// The value at the bottom of a chain of loads.

@@ -73,6 +73,59 @@ impl Summary {
         self.actions.is_empty() && self.overwritten.is_empty() && !self.no_return
     }
 
+    /// Drops actions that say no more than others: when a structure is kept, so is all it leads to; and where a value is
+    /// linked from deep inside something else matters to nobody.
+    pub fn drop_implied(&mut self) {
+        let kept: Vec<(AccessPath, Guard)> = self
+            .actions
+            .iter()
+            .filter(|a| matches!(a.to, Destination::Keep | Destination::Unknown))
+            .filter_map(|a| match &a.subject {
+                Subject::Value(path) => Some((path.clone(), a.guard.clone())),
+                Subject::Alloc(_) => None,
+            })
+            .collect();
+        let is_implied = |path: &AccessPath, guard: &Guard| {
+            kept.iter().any(|(known, under)| {
+                known.root == path.root
+                    && known.steps.len() < path.steps.len()
+                    && path.steps.starts_with(&known.steps)
+                    && (under == guard || *under == Guard::Always)
+            })
+        };
+        self.actions.retain(|a| match (&a.subject, &a.to) {
+            (Subject::Value(path), Destination::Keep | Destination::Unknown) => !is_implied(path, &a.guard),
+            (Subject::Value(path), Destination::Store(to)) => path.steps.len() + to.steps.len() <= Self::MAX_LINK_STEPS,
+            _ => true,
+        });
+    }
+
+    /// Steps of a link between two values of the caller, both sides together, before it is dropped.
+    const MAX_LINK_STEPS: usize = 3;
+
+    /// Keeps the `max` actions that matter most to callers: what is freed or kept near the root, then what is allocated.
+    /// True when some had to go.
+    pub fn cap(&mut self, max: usize) -> bool {
+        if self.actions.len() <= max {
+            return false;
+        }
+        let depth = |a: &Action| {
+            let subject = match &a.subject {
+                Subject::Value(path) => path.steps.len(),
+                Subject::Alloc(_) => 0,
+            };
+            let to = match &a.to {
+                Destination::Store(path) => path.steps.len(),
+                _ => 0,
+            };
+            (subject + to, matches!(a.to, Destination::Store(_)))
+        };
+        self.actions.sort_by_key(depth);
+        self.actions.truncate(max);
+        self.actions.sort();
+        true
+    }
+
     pub fn allocates(&self) -> bool {
         self.actions.iter().any(|a| matches!(a.subject, Subject::Alloc(_)))
     }

@@ -39,6 +39,8 @@ pub struct Alternative {
     pub event: u32,
     /// Some free or keep before this point was decided by something hidden.
     pub rests_on_hidden: bool,
+    /// At the entry of a block: changed since the block was last run.
+    pub is_new: bool,
 }
 
 impl Alternative {
@@ -52,6 +54,7 @@ impl Alternative {
             lost: None,
             event,
             rests_on_hidden: false,
+            is_new: true,
         }
     }
 
@@ -131,12 +134,14 @@ impl Alternative {
         if self.lost.is_none() && !self.is_held() {
             self.lost = other.lost;
         }
+        self.is_new |= changed;
         changed
     }
 }
 
 /// Adds an alternative to those of a block; true when something new came in. `cut` is set when unlike ones were merged.
-pub fn merge(into: &mut Vec<Alternative>, new: Alternative, max: usize, cut: &mut bool) -> bool {
+pub fn merge(into: &mut Vec<Alternative>, mut new: Alternative, max: usize, cut: &mut bool) -> bool {
+    new.is_new = true;
     if let Some(known) = into.iter_mut().find(|a| a.same_class(&new)) {
         return known.absorb(&new);
     }

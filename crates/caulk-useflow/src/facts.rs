@@ -6,6 +6,7 @@
 
 use caulk_ir::{BinaryOp, Body, CastOp, CompareOp, Constant, Inst, InstId, Operand, Type};
 use caulk_memory::{Cell, Relation, ValueTable};
+use caulk_program::FuncId;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -23,12 +24,28 @@ pub enum Key {
     Compare(CompareOp, KeyId, KeyId),
     /// A computation with a constant, such as a mask.
     Binary(BinaryOp, KeyId, i64),
+    /// What a function without side effects returns for these arguments.
+    Pure(FuncId, PureArguments),
+}
+
+/// The arguments of a pure call, as many as are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PureArguments([Option<Argument>; 3]);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Argument {
+    Key(KeyId),
+    Number(i64),
+    /// The address of something, such as a string.
+    At(Cell),
 }
 
 #[derive(Debug, Default)]
 pub struct Keys {
     keys: Vec<Key>,
     index: FxHashMap<Key, KeyId>,
+    /// The function a call reaches, where that has no side effects.
+    pure_calls: FxHashMap<InstId, FuncId>,
 }
 
 pub type Fact = (KeyId, Relation);
@@ -50,6 +67,30 @@ impl Keys {
         self.keys.push(key);
         self.index.insert(key, id);
         id
+    }
+
+    pub fn set_pure(&mut self, call: InstId, function: FuncId) {
+        self.pure_calls.insert(call, function);
+    }
+
+    /// The key of the result of a pure call: the same for the same function and arguments.
+    fn of_pure_call(&mut self, body: &Body, values: &ValueTable, inst: InstId, depth: usize) -> Option<KeyId> {
+        let function = *self.pure_calls.get(&inst)?;
+        let args = &body.insts[inst].call()?.args;
+        let mut known = [None; 3];
+        if args.is_empty() || args.len() > known.len() {
+            return None;
+        }
+        for (slot, arg) in known.iter_mut().zip(args) {
+            *slot = Some(match body.constant(*arg) {
+                Some(constant) => match number_of(constant) {
+                    Some(number) => Argument::Number(number),
+                    None => Argument::At(values.of_operand(*arg)?),
+                },
+                None => Argument::Key(self.of_operand_at_depth(body, values, *arg, depth + 1)?),
+            });
+        }
+        Some(self.intern(Key::Pure(function, PureArguments(known))))
     }
 
     pub fn of_cell(&mut self, cell: Cell) -> KeyId {
@@ -77,6 +118,11 @@ impl Keys {
                 Inst::Load { address, volatile: false, .. } => {
                     if let Some(cell) = values.of_operand(*address) {
                         return Some(self.intern(Key::Loaded(cell)));
+                    }
+                }
+                Inst::Call(_) => {
+                    if let Some(key) = self.of_pure_call(body, values, inst, depth) {
+                        return Some(key);
                     }
                 }
                 Inst::Binary { op: op @ (BinaryOp::And | BinaryOp::LShr), lhs, rhs, .. } => {
@@ -206,7 +252,7 @@ impl Keys {
         facts.push((key, Relation::Eq(i64::from(wanted))));
     }
 
-    /// The latest instruction a key depends on, by `order`; None when it depends on memory only.
+    /// Visits a key and all it is made of.
     pub fn depends_on(&self, id: KeyId, visit: &mut dyn FnMut(Key)) {
         let key = self.get(id);
         visit(key);
@@ -216,6 +262,13 @@ impl Keys {
                 self.depends_on(b, visit);
             }
             Key::Binary(_, a, _) => self.depends_on(a, visit),
+            Key::Pure(_, PureArguments(args)) => {
+                for arg in args.into_iter().flatten() {
+                    if let Argument::Key(key) = arg {
+                        self.depends_on(key, visit);
+                    }
+                }
+            }
             _ => {}
         }
     }
@@ -295,18 +348,34 @@ pub fn learn(facts: &mut FactList, fact: Fact, max: usize) -> bool {
     true
 }
 
-/// What two ways share: for each fact of one, the weaker of it and the other's.
+/// What two ways share: for each value both know something of, the nearest relation that covers both.
 pub fn shared(a: &FactList, b: &FactList) -> FactList {
-    let weaker = |&(key, r): &Fact| {
-        b.iter().filter(|f| f.0 == key).find_map(|&(_, other)| {
-            if r.implies(other) {
-                Some((key, other))
-            } else if other.implies(r) {
-                Some((key, r))
-            } else {
-                None
-            }
-        })
-    };
-    a.iter().filter_map(weaker).collect()
+    let cover =
+        |&(key, r): &Fact| b.iter().find(|f| f.0 == key).and_then(|&(_, other)| cover(r, other)).map(|r| (key, r));
+    a.iter().filter_map(cover).collect()
+}
+
+/// A relation implied by both. Unlike numbers are covered by their sign only, so that loops settle.
+fn cover(a: Relation, b: Relation) -> Option<Relation> {
+    if a.implies(b) {
+        return Some(b);
+    }
+    if b.implies(a) {
+        return Some(a);
+    }
+    let signs = [Relation::at_least(1), Relation::at_most(-1), Relation::at_least(0), Relation::at_most(0)];
+    signs.into_iter().chain([Relation::NONZERO]).find(|r| a.implies(*r) && b.implies(*r))
+}
+
+/// The relation of `value + by`, from that of `value`, where nothing wraps.
+pub fn shifted(relation: Relation, by: i64) -> Option<Relation> {
+    match relation {
+        Relation::Eq(c) => c.checked_add(by).map(Relation::Eq),
+        Relation::Ne(c) => c.checked_add(by).map(Relation::Ne),
+        Relation::Range(low, high) => {
+            let low = if low == i64::MIN { low } else { low.checked_add(by)? };
+            let high = if high == i64::MAX { high } else { high.checked_add(by)? };
+            Some(Relation::Range(low, high))
+        }
+    }
 }

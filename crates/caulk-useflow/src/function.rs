@@ -1,5 +1,8 @@
 //! Everything stage one knows of a function while it works on it.
 
+use std::borrow::Cow;
+use std::rc::Rc;
+
 use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, Cell, PathRoot, ValueId, ValueTable};
 use caulk_program::{CallKind, FuncId, Outcome, Program};
@@ -23,13 +26,15 @@ pub struct View<'a> {
     pub order: EntityVec<BlockId, u32>,
     pub liveness: Liveness,
     /// The effect of each call, by instruction; None where there is none.
-    pub calls: EntityVec<InstId, Option<Box<CallEffect>>>,
+    pub calls: EntityVec<InstId, Option<Rc<CallEffect<'a>>>>,
+    /// Whether anything uses the value of an instruction.
+    pub is_used: EntityVec<InstId, bool>,
 }
 
 /// What a call does, as far as its targets agree.
-#[derive(Clone, Debug, Default)]
-pub struct CallEffect {
-    pub summary: Summary,
+#[derive(Clone, Debug)]
+pub struct CallEffect<'a> {
+    pub summary: Cow<'a, Summary>,
     /// Some target is not known at all: whatever it is given may be gone.
     pub unknown: bool,
 }
@@ -48,9 +53,23 @@ impl<'a> View<'a> {
         for (position, block) in body.reverse_post_order().into_iter().enumerate() {
             order[block] = position as u32;
         }
-        let mut calls: EntityVec<InstId, Option<Box<CallEffect>>> = vec![None; body.insts.len()].into();
+        let mut calls: EntityVec<InstId, Option<Rc<CallEffect<'a>>>> = vec![None; body.insts.len()].into();
+        let mut keys = Keys::default();
         for site in program.call_sites(id) {
-            calls[site.inst] = effect_of(program, config, site, summary_of).map(Box::new);
+            calls[site.inst] = effect_of(program, config, site, summary_of).map(Rc::new);
+            if let [only] = program.targets(site)
+                && summary_of(*only).is_some_and(|s| !s.impure && s.actions.is_empty())
+            {
+                keys.set_pure(site.inst, *only);
+            }
+        }
+        let mut is_used: EntityVec<InstId, bool> = vec![false; body.insts.len()].into();
+        for inst in body.insts.values() {
+            inst.for_each_operand(|operand| {
+                if let Operand::Value(v) = *operand {
+                    is_used[v] = true;
+                }
+            });
         }
         Self {
             program,
@@ -59,11 +78,12 @@ impl<'a> View<'a> {
 
             body,
             values: ValueTable::new(program, unit, body),
-            keys: Keys::default(),
+            keys,
             liveness: Liveness::new(body, &homes),
             homes,
             order,
             calls,
+            is_used,
         }
     }
 
@@ -85,7 +105,7 @@ impl<'a> View<'a> {
             PathRoot::Return if path.steps.is_empty() => return Some(Resolved::Operand(call.into())),
             PathRoot::Return => self.values.of_inst(call)?,
             PathRoot::Global(global) => {
-                let base = self.values.find(caulk_memory::ValueNode::Global(global))?;
+                let base = self.values.global(global);
                 Cell { base, offset: caulk_memory::Offset::ZERO }
             }
         };
@@ -133,21 +153,25 @@ fn effect_of<'a>(
     config: &UseflowConfig,
     site: &caulk_program::CallSite,
     summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
-) -> Option<CallEffect> {
+) -> Option<CallEffect<'a>> {
     let targets = program.targets(site);
     if site.kind == CallKind::Assembly {
         return None;
     }
     if targets.is_empty() || site.outcome == Outcome::Unresolved {
-        return Some(CallEffect { unknown: true, ..CallEffect::default() });
+        return Some(CallEffect { summary: Cow::Owned(Summary::default()), unknown: true });
     }
-    let summaries: SmallVec<[&Summary; 4]> = targets.iter().filter_map(|&t| summary_of(t)).collect();
+    let summaries: SmallVec<[&'a Summary; 4]> = targets.iter().filter_map(|&t| summary_of(t)).collect();
     if summaries.len() < targets.len() && summaries.is_empty() {
         // A component that is being computed: no effect yet.
         return None;
     }
     let many = targets.len() > config.max_targets;
-    let effect = CallEffect { summary: combine(&summaries, many), unknown: false };
+    let summary = match summaries.as_slice() {
+        [only] => Cow::Borrowed(*only),
+        several => Cow::Owned(combine(several, many)),
+    };
+    let effect = CallEffect { summary, unknown: false };
     (!effect.summary.is_empty() || effect.summary.nonnull_result).then_some(effect)
 }
 
@@ -156,7 +180,6 @@ fn effect_of<'a>(
 fn combine(summaries: &[&Summary], many: bool) -> Summary {
     let (first, rest) = match summaries {
         [] => return Summary::default(),
-        [only] => return (*only).clone(),
         [first, rest @ ..] => (*first, rest),
     };
     let mut result = Summary {
@@ -220,4 +243,38 @@ pub fn is_relevant(body: &Body, calls_matter: bool) -> bool {
             Inst::Unknown { .. } => true,
             _ => false,
         })
+}
+
+/// Whether a body writes memory others can see, or calls something that does.
+pub fn is_impure<'a>(
+    program: &Program,
+    id: FuncId,
+    body: &Body,
+    summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
+) -> bool {
+    let is_local = |address: &Operand| address.value().is_some_and(|v| matches!(root_of(body, v), Inst::Local { .. }));
+    let writes = body.insts.values().any(|inst| match inst {
+        Inst::Store { address, .. } => !is_local(address),
+        Inst::Copy { dst, .. } | Inst::Fill { dst, .. } => !is_local(dst),
+        Inst::Load { volatile, .. } => *volatile,
+        Inst::Unknown { .. } => true,
+        _ => false,
+    });
+    writes
+        || program.call_sites(id).iter().any(|site| {
+            let targets = program.targets(site);
+            targets.is_empty() || targets.iter().any(|t| summary_of(*t).is_none_or(|s| s.impure))
+        })
+}
+
+/// What an address is computed from.
+fn root_of(body: &Body, mut value: InstId) -> &Inst {
+    loop {
+        match &body.insts[value] {
+            Inst::Address { base: Operand::Value(next), .. } | Inst::Cast { value: Operand::Value(next), .. } => {
+                value = *next;
+            }
+            root => return root,
+        }
+    }
 }

@@ -156,11 +156,11 @@ fn path(place: &Place) -> AccessPath {
     (0..place.derefs).fold(AccessPath::root(root), |path, _| path.then(Offset::ZERO, None))
 }
 
-/// A conjunction becomes the one atom a caller can use best: what it is told, else what it gave.
+/// A conjunction becomes the one atom that decides most: what the caller gives (`realpath(p, NULL)`), else what it is told.
 fn guard_of(model: &Model, when: &Condition) -> Guard {
     let comparisons: Vec<Comparison> = when.atoms.iter().filter_map(|atom| model.comparison(*atom)).collect();
-    let told = comparisons.iter().find(|c| c.place.root == Root::Ret);
-    match told.or(comparisons.first()) {
+    let given = comparisons.iter().find(|c| c.place.root != Root::Ret);
+    match given.or(comparisons.first()) {
         Some(comparison) => guard_of_comparison(*comparison),
         None => Guard::Always,
     }

@@ -6,10 +6,13 @@ use caulk_memory::{Relation, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::FuncId;
 use caulk_summary::{Destination, Guard, Subject};
+use rustc_hash::FxHashSet;
 
 use crate::alternative::Alternative;
+use crate::facts::FactList;
 use crate::function::{Resolved, View};
 use crate::history::{Event, History, NONE};
+use crate::propagate::Propagation;
 
 /// An object that a call makes.
 #[derive(Clone, Debug)]
@@ -31,13 +34,19 @@ pub struct Fresh {
 pub fn fresh(view: &mut View<'_>, history: &mut History) -> Vec<Fresh> {
     let calls: Vec<InstId> = view.calls.iter().filter(|(_, c)| c.is_some()).map(|(inst, _)| inst).collect();
     let mut objects = Vec::new();
+    if calls.iter().all(|c| view.calls[*c].as_ref().is_none_or(|e| e.summary.blocks.is_empty())) {
+        return objects;
+    }
+    let facts_at = Propagation::scout(view, history);
     for call in calls {
         let Some(effect) = view.calls[call].clone() else { continue };
+        let facts = facts_at.get(&call).cloned().unwrap_or_default();
         for (index, block) in effect.summary.blocks.iter().enumerate() {
             if objects.len() >= view.config.max_objects {
                 return objects;
             }
-            objects.extend(fresh_block(view, history, call, index as u32, block, &effect.summary));
+            let object = fresh_block(view, history, call, index as u32, block, &effect.summary, facts.clone());
+            objects.extend(object);
         }
     }
     objects
@@ -50,6 +59,7 @@ fn fresh_block(
     index: u32,
     block: &caulk_summary::Block,
     summary: &caulk_summary::Summary,
+    facts: FactList,
 ) -> Option<Fresh> {
     let event = history.add(NONE, call, Event::Allocated);
     let mut chain = vec![(view.id, view.line(call))];
@@ -61,7 +71,7 @@ fn fresh_block(
         hidden: true,
         is_part: true,
         chain,
-        first: Alternative::new(event),
+        first: Alternative { facts, ..Alternative::new(event) },
     };
     for action in &summary.actions {
         if action.subject != Subject::Alloc(caulk_summary::BlockId(index)) {
@@ -164,6 +174,7 @@ pub fn given_values(view: &mut View<'_>) -> Vec<ValueId> {
             _ => {}
         }
     }
+    look_through_choices(view, &mut values);
     values.sort();
     values.dedup();
     values.retain(|v| is_given(view, *v));
@@ -171,11 +182,37 @@ pub fn given_values(view: &mut View<'_>) -> Vec<ValueId> {
     values
 }
 
-/// A pointer parameter, or something loaded from a parameter or a global.
+/// Adds what a phi or select may be: `bar ? bar : default_bar()` is given too.
+fn look_through_choices(view: &View<'_>, values: &mut Vec<ValueId>) {
+    let mut seen: FxHashSet<ValueId> = values.iter().copied().collect();
+    let mut next = 0;
+    while let Some(&value) = values.get(next) {
+        next += 1;
+        let ValueNode::Opaque(inst) = view.values.node(value) else { continue };
+        if !matches!(view.body.insts[inst], Inst::Phi { .. } | Inst::Select { .. }) {
+            continue;
+        }
+        view.body.insts[inst].for_each_operand(|operand| {
+            if let Some(cell) = view.values.of_operand(*operand)
+                && seen.insert(cell.base)
+            {
+                values.push(cell.base);
+            }
+        });
+    }
+}
+
+/// A pointer parameter, or something loaded from a parameter or a global, not too far away to matter to a caller.
 fn is_given(view: &View<'_>, value: ValueId) -> bool {
+    const MAX_LOADS_FROM_PARAM: u8 = 2;
+    const MAX_LOADS_FROM_GLOBAL: u8 = 1;
     match view.values.node(value) {
         ValueNode::Param(_) => true,
-        ValueNode::Load(..) => matches!(view.values.root(value), ValueNode::Param(_) | ValueNode::Global(_)),
+        ValueNode::Load(..) => match view.values.root(value) {
+            ValueNode::Param(_) => view.values.depth(value) <= MAX_LOADS_FROM_PARAM,
+            ValueNode::Global(_) => view.values.depth(value) <= MAX_LOADS_FROM_GLOBAL,
+            _ => false,
+        },
         _ => false,
     }
 }

@@ -4,15 +4,17 @@
 //! the set of alternatives with which it is entered; sets grow until nothing changes.
 
 use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
 
 use caulk_ir::entity::Entity;
-use caulk_ir::{BlockId, Constant, Inst, InstId, Operand, Type, VarId};
+use caulk_ir::{BinaryOp, BlockId, Constant, Inst, InstId, Operand, Type, VarId};
 use caulk_memory::{Cell, Offset, Relation, ValueId, ValueNode};
 use caulk_summary::{Action, Destination, Guard, Subject};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::alternative::{Alternative, Status, merge};
-use crate::facts::{Fact, FactList, Key, KeyId, learn, number_of};
+use crate::facts::{Fact, FactList, Key, KeyId, learn, number_of, shared, shifted};
 use crate::function::{Resolved, View};
 use crate::history::{Event, History};
 
@@ -26,6 +28,8 @@ pub struct Flow {
     pub cut: bool,
     /// Calls that passed through the object's hands: unknown functions that swallowed it.
     pub swallowed_by: Vec<InstId>,
+    /// When nothing but facts is followed: what is known before each call that allocates.
+    pub facts_at: FxHashMap<InstId, FactList>,
     /// Blocks visited, for the graph.
     pub visited: Vec<(BlockId, Vec<Alternative>)>,
 }
@@ -64,6 +68,13 @@ impl<'v, 'a> Propagation<'v, 'a> {
         Self::run_from(view, history, Start::Entry, vec![absent], Some((call, told)))
     }
 
+    /// Follows no object, only what every path to an allocation has learnt.
+    pub fn scout(view: &'v mut View<'a>, history: &'v mut History) -> FxHashMap<InstId, FactList> {
+        let mut nothing = Alternative::new(crate::history::NONE);
+        nothing.status = Status::Absent;
+        Self::run_from(view, history, Start::Entry, vec![nothing], None).facts_at
+    }
+
     fn run_from(
         view: &'v mut View<'a>,
         history: &'v mut History,
@@ -95,10 +106,13 @@ impl<'v, 'a> Propagation<'v, 'a> {
                 this.flow.cut = true;
                 continue;
             }
-            let alternatives = this.entries[block.index()].clone();
             let first = this.view.body.blocks[block].first;
-            for alternative in alternatives {
-                this.run_block(block, first, alternative);
+            for index in 0..this.entries[block.index()].len() {
+                let entry = &mut this.entries[block.index()][index];
+                if std::mem::take(&mut entry.is_new) {
+                    let alternative = entry.clone();
+                    this.run_block(block, first, alternative);
+                }
             }
         }
         this.collect_visited();
@@ -151,6 +165,7 @@ impl<'v, 'a> Propagation<'v, 'a> {
         pending: &mut SmallVec<[(InstId, Alternative); 2]>,
     ) -> bool {
         let body = self.view.body;
+        let take = |current: &mut Alternative| std::mem::replace(current, Alternative::new(0));
         if self.start == Start::After(inst) && !self.pass_own_allocation(inst, current) {
             return false;
         }
@@ -186,7 +201,7 @@ impl<'v, 'a> Propagation<'v, 'a> {
                 let thrown = current.clone();
                 let mut split = SmallVec::new();
                 if self.call(inst, current, &mut split, inst) {
-                    self.follow_edge(block, normal, current.clone(), &[]);
+                    self.follow_edge(block, normal, take(current), &[]);
                 }
                 for (_, other) in split {
                     self.follow_edge(block, normal, other, &[]);
@@ -196,17 +211,17 @@ impl<'v, 'a> Propagation<'v, 'a> {
                 return false;
             }
             Inst::Return { .. } => {
-                self.flow.exits.push((inst, current.clone()));
+                self.flow.exits.push((inst, take(current)));
                 return false;
             }
             Inst::Jump { target } => {
-                self.follow_edge(block, *target, current.clone(), &[]);
+                self.follow_edge(block, *target, take(current), &[]);
                 return false;
             }
             Inst::Branch { cond, then, other } => {
                 let (cond, then, other) = (*cond, *then, *other);
                 self.branch(block, inst, cond, true, then, current.clone());
-                self.branch(block, inst, cond, false, other, current.clone());
+                self.branch(block, inst, cond, false, other, take(current));
                 return false;
             }
             Inst::Switch { value, cases, default, .. } => {
@@ -232,8 +247,7 @@ impl<'v, 'a> Propagation<'v, 'a> {
             return false;
         }
         current.remove_name(inst);
-        let still_named = current.names.iter().any(|&n| self.view.liveness.is_live_in(self.view.homes[inst], n));
-        if still_named || !current.cells.is_empty() {
+        if !current.names.is_empty() || !current.cells.is_empty() {
             return true;
         }
         self.flow.lost_in_loop.push(current.clone());
@@ -271,13 +285,18 @@ impl<'v, 'a> Propagation<'v, 'a> {
             current.event = self.history.add(current.event, inst, Event::Stored);
             return;
         }
-        if matches!(cell.offset, Offset::Known(_)) && current.cells.contains(&cell) {
+        if self.is_one_place(cell) && current.cells.contains(&cell) {
             current.cells.retain(|c| *c != cell);
             current.event = self.history.add(current.event, inst, Event::Overwritten);
             current.holder_went(inst, true);
         }
         self.store_holder(value, cell, current);
         self.remember_stored(value, cell, current);
+    }
+
+    /// Whether a cell is one place in memory, so that writing to it loses what it held (a strong update).
+    fn is_one_place(&self, cell: Cell) -> bool {
+        matches!(cell.offset, Offset::Known(_)) && self.view.values.is_exact(self.view.body, cell.base)
     }
 
     /// A pointer to what holds the object is stored: the object can be reached through there too.
@@ -415,7 +434,7 @@ impl<'v, 'a> Propagation<'v, 'a> {
             return;
         }
         let Some(facts) = self.view.keys.assume(self.view.body, &self.view.values, cond, wanted) else { return };
-        if current.status == Status::Live {
+        if current.status == Status::Live && self.start != Start::Entry {
             let event = if wanted { Event::BranchTaken } else { Event::BranchNotTaken };
             current.event = self.history.add(current.event, inst, event);
         }
@@ -496,6 +515,7 @@ impl<'v, 'a> Propagation<'v, 'a> {
         let phi_facts = self.enter_phis(from, to, &mut current);
         if is_back_edge {
             self.forget_loop_values(to, &mut current);
+            self.leave_round(to, &mut current);
         }
         for (key, relation) in phi_facts {
             current.facts.retain(|f| f.0 != key);
@@ -540,9 +560,39 @@ impl<'v, 'a> Propagation<'v, 'a> {
             }
             Operand::Value(_) => {
                 let from = self.view.keys.of_operand(self.view.body, &self.view.values, value);
-                let known = current.facts.iter().filter(|f| Some(f.0) == from).map(|f| (key, f.1));
-                known.collect()
+                let known: FactList = current.facts.iter().filter(|f| Some(f.0) == from).map(|f| (key, f.1)).collect();
+                if known.is_empty() { self.facts_of_sum(value, key, current) } else { known }
             }
+        }
+    }
+
+    /// `n + 1` is one more than what is known of n: it tells "counted something" from "counted nothing".
+    fn facts_of_sum(&mut self, value: Operand, key: KeyId, current: &Alternative) -> FactList {
+        let body = self.view.body;
+        let Some(inst) = value.value() else { return FactList::new() };
+        let Inst::Binary { op: op @ (BinaryOp::Add | BinaryOp::Sub), lhs, rhs, .. } = &body.insts[inst] else {
+            return FactList::new();
+        };
+        let Some(by) = body.constant(*rhs).and_then(number_of) else { return FactList::new() };
+        let by = if *op == BinaryOp::Add { Some(by) } else { by.checked_neg() };
+        let from = self.view.keys.of_operand(body, &self.view.values, *lhs);
+        let known = current.facts.iter().find(|f| Some(f.0) == from).map(|f| f.1);
+        let relation = known.zip(by).and_then(|(r, by)| shifted(r, by));
+        relation.map(|r| (key, r)).into_iter().collect()
+    }
+
+    /// What holds the object under a name that means something else in the next round goes on holding it, out of sight.
+    fn leave_round(&mut self, head: BlockId, current: &mut Alternative) {
+        let head = self.view.order[head];
+        let (homes, order, values) = (&self.view.homes, &self.view.order, &self.view.values);
+        let in_loop = |cell: &Cell| match values.root(cell.base) {
+            ValueNode::Opaque(inst) => order[homes[inst]] >= head,
+            _ => false,
+        };
+        if current.status == Status::Live && current.cells.iter().any(in_loop) {
+            let last = self.view.body.blocks[BlockId(0)].first;
+            let event = self.history.add(current.event, last, Event::Kept);
+            current.settle(Status::Kept, event);
         }
     }
 
@@ -555,6 +605,7 @@ impl<'v, 'a> Propagation<'v, 'a> {
             let mut stale = false;
             keys.depends_on(*key, &mut |k| match k {
                 Key::Inst(inst) => stale |= in_loop(inst),
+                Key::Pure(..) => {}
                 Key::Loaded(cell) => {
                     if let ValueNode::Opaque(inst) = values.root(cell.base) {
                         stale |= in_loop(inst);
@@ -588,14 +639,21 @@ impl<'v, 'a> Propagation<'v, 'a> {
         if effect.summary.no_return {
             return false;
         }
+        if current.status == Status::Absent && self.avoided.is_none() && !effect.summary.blocks.is_empty() {
+            self.note_facts(inst, current);
+        }
         if effect.unknown {
             self.give_to_unknown(inst, current);
             return true;
         }
+        if current.status != Status::Live || (current.cells.is_empty() && !call.args.iter().any(|a| names(current, *a)))
+        {
+            return true;
+        }
         // What happens to values comes before what fresh blocks overwrite: `getline` frees the old line first.
-        let (allocations, others): (Vec<&Action>, Vec<&Action>) =
-            effect.summary.actions.iter().partition(|a| matches!(a.subject, Subject::Alloc(_)));
-        for action in others.into_iter().chain(allocations) {
+        let is_allocation = |a: &&Action| matches!(a.subject, Subject::Alloc(_));
+        let others = effect.summary.actions.iter().filter(|a| !is_allocation(a));
+        for action in others.chain(effect.summary.actions.iter().filter(is_allocation)) {
             if current.status != Status::Live {
                 break;
             }
@@ -605,6 +663,16 @@ impl<'v, 'a> Propagation<'v, 'a> {
             self.overwrite(inst, path, &Guard::Always, current);
         }
         true
+    }
+
+    fn note_facts(&mut self, inst: InstId, current: &Alternative) {
+        match self.flow.facts_at.entry(inst) {
+            Entry::Vacant(slot) => drop(slot.insert(current.facts.clone())),
+            Entry::Occupied(mut known) => {
+                let both = shared(known.get(), &current.facts);
+                *known.get_mut() = both;
+            }
+        }
     }
 
     fn give_to_unknown(&mut self, inst: InstId, current: &mut Alternative) {
@@ -695,6 +763,8 @@ impl<'v, 'a> Propagation<'v, 'a> {
             return;
         }
         match &action.to {
+            // "Freed with its holder" needs a certain free of a certain object.
+            Destination::Free { deep: false } if !self.view.values.is_exact(self.view.body, base) => {}
             Destination::Free { deep: false } if action.guard == Guard::Always => {
                 let before = current.cells.len();
                 current.cells.retain(|held| held.base != base);
@@ -751,9 +821,11 @@ impl<'v, 'a> Propagation<'v, 'a> {
         }
         let Some(Resolved::Cell(cell)) = self.view.resolve(inst, path) else { return };
         self.forget_loaded(cell, current);
-        if matches!(cell.offset, Offset::Known(_)) && current.cells.contains(&cell) {
+        if self.is_one_place(cell) && current.cells.contains(&cell) {
             current.cells.retain(|c| *c != cell);
             current.event = self.history.add(current.event, inst, Event::Overwritten);
+            // What a callee does to memory that others see too is known less well than what is done to a local.
+            current.rests_on_hidden |= !matches!(self.view.values.node(cell.base), ValueNode::Local(_));
             current.holder_went(inst, true);
         }
     }
@@ -764,6 +836,11 @@ impl<'v, 'a> Propagation<'v, 'a> {
             Guard::Always => Some(Decided::Certain),
             Guard::Hidden => Some(Decided::Hidden),
             Guard::Told(relation) => {
+                // Inserting into a tree gives back the element that was there already; who ignores that knows there is none.
+                let is_pointer = self.view.body.insts[inst].result_type() == Type::Ptr;
+                if is_pointer && !self.view.is_used[inst] {
+                    return Some(Decided::Hidden);
+                }
                 let key = self.view.keys.of_operand(self.view.body, &self.view.values, inst.into())?;
                 Some(Decided::When((key, *relation)))
             }

@@ -9,7 +9,7 @@ use caulk_summary::Summary;
 use rayon::prelude::*;
 
 use crate::config::UseflowConfig;
-use crate::function::is_relevant;
+use crate::function::{is_impure, is_relevant};
 use crate::library;
 use crate::summarize::{Report, summarize};
 
@@ -61,13 +61,17 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
 
 enum Outcome {
     Analysed(Box<Report>),
-    Skipped,
+    /// Nothing to do; the report only says whether the function is pure.
+    Skipped(Box<Report>),
 }
 
 fn record(reports: &mut [Report], known: &mut [bool], statistics: &mut Statistics, function: FuncId, outcome: Outcome) {
     known[function.0 as usize] = true;
     match outcome {
-        Outcome::Skipped => statistics.skipped += 1,
+        Outcome::Skipped(report) => {
+            statistics.skipped += 1;
+            reports[function.0 as usize] = *report;
+        }
         Outcome::Analysed(report) => {
             statistics.analysed += 1;
             statistics.cut += usize::from(report.summary.cut);
@@ -89,11 +93,16 @@ fn analyse_one(
         let targets = program.targets(site);
         targets.is_empty() || targets.iter().any(|t| summary_of(*t).is_some_and(|s| !s.is_empty()))
     });
-    let Some(body) = program.body(function) else { return Outcome::Skipped };
+    let Some(body) = program.body(function) else { return Outcome::Skipped(Box::default()) };
+    let impure = is_impure(program, function, &body, &summary_of);
     if !is_relevant(&body, calls_matter) {
-        return Outcome::Skipped;
+        let mut report = Report::default();
+        report.summary.impure = impure;
+        return Outcome::Skipped(Box::new(report));
     }
-    Outcome::Analysed(Box::new(summarize(program, models, config, function, &body, &summary_of)))
+    let mut report = summarize(program, models, config, function, &body, &summary_of);
+    report.summary.impure = impure;
+    Outcome::Analysed(Box::new(report))
 }
 
 /// A cycle of the call graph: summaries start at "no effect" and grow, round after round.
@@ -121,8 +130,7 @@ fn analyse_component(
         for (function, outcome) in results {
             let index = function.0 as usize;
             let report = match outcome {
-                Outcome::Skipped => Report::default(),
-                Outcome::Analysed(report) => *report,
+                Outcome::Skipped(report) | Outcome::Analysed(report) => *report,
             };
             if !known[index] || report.summary != reports[index].summary {
                 changed.push(function);

@@ -5,6 +5,7 @@ use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueId, ValueN
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
 use caulk_summary::{Action, Block, BlockId, Destination, Guard, Subject, Summary};
+use rustc_hash::FxHashSet;
 
 use crate::alternative::{Alternative, Status};
 use crate::candidate::{Candidate, Kind};
@@ -36,7 +37,14 @@ pub fn summarize<'a>(
     summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
 ) -> Report {
     let view = View::new(program, config, id, body, summary_of);
-    let mut summarizer = Summarizer { view, models, history: History::default(), report: Report::default() };
+    let mut summarizer = Summarizer {
+        view,
+        models,
+        history: History::default(),
+        report: Report::default(),
+        fresh_returns: FxHashSet::default(),
+        may_return_null: false,
+    };
     summarizer.run();
     summarizer.report
 }
@@ -46,6 +54,10 @@ struct Summarizer<'a, 'm> {
     models: &'m Models,
     history: History,
     report: Report,
+    /// Values that are fresh blocks where they are returned: the return and the value.
+    fresh_returns: FxHashSet<(InstId, InstId)>,
+    /// Some fresh block that is returned may turn out null there.
+    may_return_null: bool,
 }
 
 impl Summarizer<'_, '_> {
@@ -55,6 +67,7 @@ impl Summarizer<'_, '_> {
         for object in objects {
             self.follow_fresh(object);
         }
+        self.settle_returned_block();
         let mut overwritten = Vec::new();
         for value in given_values(&mut self.view) {
             self.follow_given(value, &mut overwritten);
@@ -69,10 +82,8 @@ impl Summarizer<'_, '_> {
         summary.overwritten = overwritten;
         summary.actions.sort();
         summary.actions.dedup();
-        if summary.actions.len() > self.view.config.max_actions {
-            summary.actions.truncate(self.view.config.max_actions);
-            summary.cut = true;
-        }
+        summary.drop_implied();
+        summary.cut |= summary.cap(self.view.config.max_actions);
         summary.nonnull_result = summary.actions.iter().any(|a| {
             matches!(a.subject, Subject::Alloc(_))
                 && a.guard == Guard::Always
@@ -145,6 +156,7 @@ impl Summarizer<'_, '_> {
         paths.dedup();
         let absent = Propagation::run_absent(&mut self.view, &mut self.history, object.call, object.told);
         let to_return = AccessPath::root(PathRoot::Return);
+        self.note_fresh_returns(object, &handed, &to_return, &absent.exits);
         let id = match self.block_returned_already(&paths, &to_return) {
             Some(id) => id,
             None => {
@@ -176,6 +188,77 @@ impl Summarizer<'_, '_> {
         }
     }
 
+    fn note_fresh_returns(
+        &mut self,
+        object: &Fresh,
+        handed: &[(Exit, Vec<AccessPath>)],
+        to_return: &AccessPath,
+        absent: &[Exit],
+    ) {
+        if object.hidden {
+            return;
+        }
+        for ((exit, alternative), _) in handed.iter().filter(|(_, p)| p.contains(to_return)) {
+            self.fresh_returns.extend(alternative.names.iter().map(|name| (*exit, *name)));
+        }
+        let key = self.view.keys.of_operand(self.view.body, &self.view.values, object.call.into());
+        let failed = |a: &Alternative| a.facts.iter().any(|f| Some(f.0) == key && f.1.implies(Relation::ZERO));
+        self.may_return_null |= absent.iter().any(|(exit, a)| {
+            let value = returned(&self.view, *exit).and_then(Operand::value);
+            failed(a) && value.is_some_and(|v| self.leaves(v).contains(&Operand::Value(object.call)))
+        });
+    }
+
+    /// What a value may be, through phis and casts.
+    fn leaves(&self, value: InstId) -> Vec<Operand> {
+        let mut leaves = Vec::new();
+        let mut seen = FxHashSet::default();
+        let mut work = vec![Operand::Value(value)];
+        while let Some(operand) = work.pop() {
+            let Operand::Value(v) = operand else {
+                leaves.push(operand);
+                continue;
+            };
+            if !seen.insert(v) {
+                continue;
+            }
+            match &self.view.body.insts[v] {
+                Inst::Phi { incoming, .. } => work.extend(incoming.iter().map(|(_, o)| *o)),
+                Inst::Select { then, other, .. } => work.extend([*then, *other]),
+                _ => leaves.push(operand),
+            }
+        }
+        leaves
+    }
+
+    /// When every return gives back a fresh block or null, whichever block it is, the caller always owns what it gets.
+    fn settle_returned_block(&mut self) {
+        let to_return = AccessPath::root(PathRoot::Return);
+        let is_returned =
+            |a: &Action| matches!(a.subject, Subject::Alloc(_)) && a.to == Destination::Store(to_return.clone());
+        if !self.report.summary.actions.iter().any(is_returned) {
+            return;
+        }
+        let body = self.view.body;
+        let mut null = self.may_return_null;
+        for (exit, inst) in body.insts.iter() {
+            let Inst::Return { value: Some(value) } = inst else { continue };
+            let leaves = match value {
+                Operand::Value(v) => self.leaves(*v),
+                constant => vec![*constant],
+            };
+            for leaf in leaves {
+                match leaf {
+                    Operand::Const(c) if body.consts[c].is_zero() => null = true,
+                    Operand::Value(v) if self.fresh_returns.contains(&(exit, v)) => {}
+                    _ => return,
+                }
+            }
+        }
+        let guard = if null { Guard::Told(Relation::NONZERO) } else { Guard::Always };
+        self.report.summary.actions.iter_mut().filter(|a| is_returned(a)).for_each(|a| a.guard = guard.clone());
+    }
+
     /// Two blocks that are returned on different branches are one block to the caller.
     fn block_returned_already(&self, paths: &[AccessPath], to_return: &AccessPath) -> Option<BlockId> {
         if !paths.contains(to_return) {
@@ -204,8 +287,13 @@ impl Summarizer<'_, '_> {
                 Status::Unknown => destinations.push(Destination::Unknown),
                 Status::Absent => {}
                 Status::Live => {
-                    if let Fate::HandedOut(paths) = self.fate(&exit, own_cell) {
-                        destinations.extend(paths.into_iter().filter(|p| *p != path).map(Destination::Store));
+                    match self.fate(&exit, own_cell) {
+                        Fate::HandedOut(paths) => {
+                            destinations.extend(paths.into_iter().filter(|p| *p != path).map(Destination::Store));
+                        }
+                        // Somewhere that has no name for the caller.
+                        Fate::Held => destinations.push(Destination::Keep),
+                        Fate::Settled | Fate::Leaked => {}
                     }
                     if let Some(cell) = own_cell
                         && !exit.1.cells.contains(&cell)
@@ -232,7 +320,7 @@ impl Summarizer<'_, '_> {
     fn looks_inside(&self, value: ValueId) -> bool {
         let values = &self.view.values;
         let inside = (0..values.len() as u32).map(ValueId).any(|v| v != value && values.is_reached_from(v, value));
-        let deep_call = |effect: &crate::function::CallEffect| {
+        let deep_call = |effect: &crate::function::CallEffect<'_>| {
             effect.unknown || effect.summary.actions.iter().any(|a| matches!(a.to, Destination::Free { deep: true }))
         };
         inside || self.view.calls.values().flatten().any(|c| deep_call(c))
