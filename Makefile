@@ -1,6 +1,7 @@
 # The chores of Caulk. `make` alone lists them.
 CARGO ?= cargo
 EXAMPLE := examples/logsum
+CAULK = $(or $(CARGO_TARGET_DIR),target)/release/caulk
 
 # llvm-sys searches PATH for llvm-config and llvm-config-19, and takes the first
 # that is version 19 *or newer*. Where the plain llvm-config is newer, name ours.
@@ -20,7 +21,8 @@ help: ## list these targets
 .PHONY: demo
 demo: build ## build Caulk and run it on the example project
 	@$(MAKE) --no-print-directory -C $(EXAMPLE) compile_commands.json
-	target/release/caulk program -p $(EXAMPLE)
+	$(CAULK) program -p $(EXAMPLE) --cache target/demo
+	$(CAULK) candidates -p $(EXAMPLE) --cache target/demo
 
 .PHONY: build
 build: deps ## build the release binary, target/release/caulk
