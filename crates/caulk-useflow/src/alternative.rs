@@ -30,6 +30,8 @@ pub struct Alternative {
     pub cells: SmallVec<[Cell; 2]>,
     /// Variables of the source that hold it.
     pub vars: SmallVec<[VarId; 2]>,
+    /// The variable that held it last, for messages.
+    pub last_variable: Option<VarId>,
     /// What is known on all of these paths.
     pub facts: FactList,
     /// Where the last variable or cell that held it was lost, and whether it was overwritten there (or freed) rather than
@@ -50,6 +52,7 @@ impl Alternative {
             names: SmallVec::new(),
             cells: SmallVec::new(),
             vars: SmallVec::new(),
+            last_variable: None,
             facts: SmallVec::new(),
             lost: None,
             event,
@@ -157,4 +160,19 @@ pub fn merge(into: &mut Vec<Alternative>, mut new: Alternative, max: usize, cut:
             true
         }
     }
+}
+
+/// Merges all alternatives of one status, so that a block that keeps changing settles.
+pub fn collapse(alternatives: &mut Vec<Alternative>) {
+    let mut merged: Vec<Alternative> = Vec::new();
+    for alternative in alternatives.drain(..) {
+        match merged.iter_mut().find(|a| a.status == alternative.status) {
+            Some(known) => {
+                known.absorb(&alternative);
+                known.is_new = true;
+            }
+            None => merged.push(alternative),
+        }
+    }
+    *alternatives = merged;
 }

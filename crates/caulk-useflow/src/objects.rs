@@ -9,10 +9,10 @@ use caulk_summary::{Destination, Guard, Subject};
 use rustc_hash::FxHashSet;
 
 use crate::alternative::Alternative;
-use crate::facts::FactList;
+use crate::facts::{Fact, FactList};
 use crate::function::{Resolved, View};
 use crate::history::{Event, History, NONE};
-use crate::propagate::Propagation;
+use crate::propagate::{Propagation, variable_at};
 
 /// An object that a call makes.
 #[derive(Clone, Debug)]
@@ -21,6 +21,8 @@ pub struct Fresh {
     pub family: FamilyId,
     /// How the result of the call tells that the object exists; None: it always does, or nothing tells.
     pub told: Option<Relation>,
+    /// The fact by which one knows that the call made no such object; None when it always does.
+    pub failure: Option<Fact>,
     /// Whether it exists is decided by something hidden.
     pub hidden: bool,
     /// Part of another object that the same call makes.
@@ -68,6 +70,7 @@ fn fresh_block(
         call,
         family: block.family,
         told: None,
+        failure: None,
         hidden: true,
         is_part: true,
         chain,
@@ -90,6 +93,7 @@ fn fresh_block(
             Guard::Given(path, relation) => {
                 let Some(fact) = given(view, call, path, *relation) else { return None };
                 object.hidden = false;
+                object.failure = fact.first().and_then(|f| Some((f.0, f.1.negate()?)));
                 object.first.facts.extend(fact);
             }
             Guard::Hidden => {}
@@ -101,6 +105,7 @@ fn fresh_block(
     if let Some(relation) = object.told {
         let key = view.keys.of_operand(view.body, &view.values, call.into())?;
         object.first.facts.push((key, relation));
+        object.failure = relation.negate().map(|not| (key, not));
     }
     Some(object)
 }
@@ -114,6 +119,7 @@ fn place(view: &mut View<'_>, call: InstId, to: &caulk_memory::AccessPath, objec
         }
         Some(Resolved::Cell(cell)) if !matches!(view.values.node(cell.base), ValueNode::Nothing) => {
             object.first.add_cell(cell);
+            object.first.last_variable = variable_at(view, cell);
             // What hangs on the result of the same call is a part of it.
             if view.values.root(cell.base) != ValueNode::Opaque(call) {
                 object.is_part = false;
@@ -125,12 +131,7 @@ fn place(view: &mut View<'_>, call: InstId, to: &caulk_memory::AccessPath, objec
 }
 
 /// The fact a given guard amounts to here: an empty list when it surely holds, None when it surely does not.
-fn given(
-    view: &mut View<'_>,
-    call: InstId,
-    path: &caulk_memory::AccessPath,
-    relation: Relation,
-) -> Option<Vec<crate::facts::Fact>> {
+fn given(view: &mut View<'_>, call: InstId, path: &caulk_memory::AccessPath, relation: Relation) -> Option<Vec<Fact>> {
     match view.resolve(call, path) {
         Some(Resolved::Operand(operand)) => match view.body.constant(operand).map(crate::facts::number_of) {
             Some(Some(number)) => relation.holds(number).then(Vec::new),

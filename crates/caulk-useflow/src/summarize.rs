@@ -154,7 +154,7 @@ impl Summarizer<'_, '_> {
         let mut paths: Vec<AccessPath> = handed.iter().flat_map(|(_, p)| p.clone()).collect();
         paths.sort();
         paths.dedup();
-        let absent = Propagation::run_absent(&mut self.view, &mut self.history, object.call, object.told);
+        let absent = Propagation::run_absent(&mut self.view, &mut self.history, object.call, object.failure);
         let to_return = AccessPath::root(PathRoot::Return);
         self.note_fresh_returns(object, &handed, &to_return, &absent.exits);
         let id = match self.block_returned_already(&paths, &to_return) {
@@ -413,14 +413,9 @@ impl Summarizer<'_, '_> {
         self.view.homes[place] == self.view.homes[exit]
     }
 
-    /// The variable that held the object: the last it was bound to.
+    /// The variable that held the object last.
     fn variable_of(&self, object: &Fresh, alternative: &Alternative) -> Option<caulk_ir::VarId> {
-        alternative.vars.first().copied().or_else(|| {
-            self.view.body.insts.values().find_map(|inst| match inst {
-                Inst::Bind { var, value: Operand::Value(v) } if *v == object.call => Some(*var),
-                _ => None,
-            })
-        })
+        alternative.vars.first().copied().or(alternative.last_variable).or(object.first.last_variable)
     }
 }
 

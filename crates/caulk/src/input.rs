@@ -136,7 +136,7 @@ pub fn in_pool<T: Send>(options: &InputOptions, work: impl FnOnce() -> T + Send)
 pub struct Analysed {
     pub read: Read,
     pub program: Program,
-    pub models: Models,
+
     pub analysis: Analysis,
 }
 
@@ -146,5 +146,5 @@ pub fn analyse(options: &InputOptions, models: &ModelOptions) -> Result<Analysed
     let mut read = read(options)?;
     let program = link(&mut read, options)?;
     let analysis = in_pool(options, || caulk_useflow::analyse(&program, &models, &UseflowConfig::default()))?;
-    Ok(Analysed { read, program, models, analysis })
+    Ok(Analysed { read, program, analysis })
 }

@@ -1,0 +1,321 @@
+//! What a call does to the object: the actions of the callee, in the caller's terms.
+
+use std::collections::hash_map::Entry;
+
+use caulk_ir::{InstId, Operand, Type};
+use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueId, ValueNode};
+use caulk_summary::{Action, Destination, Guard, Subject};
+use smallvec::SmallVec;
+
+use super::{Propagation, names};
+use crate::alternative::{Alternative, Status};
+use crate::facts::{Fact, learn, number_of, shared};
+use crate::function::Resolved;
+use crate::history::Event;
+
+/// Alternatives that a call has split off; they go on after it.
+type Split = SmallVec<[Alternative; 2]>;
+
+impl Propagation<'_, '_> {
+    /// A call. False when it does not return, or when all that is left of the alternative is in `split`.
+    pub(super) fn call(&mut self, inst: InstId, current: &mut Alternative, split: &mut Split) -> bool {
+        current.remove_name(inst);
+        let body = self.view.body;
+        let Some(call) = body.insts[inst].call() else { return true };
+        if call.flags.no_return {
+            return false;
+        }
+        let is_given = call.args.iter().any(|a| names(current, *a));
+        if current.status == Status::Live && is_given && !current.is_held() {
+            // A temporary that no variable holds: this is the last that is seen of it.
+            current.lost = Some((inst, false));
+        }
+        let Some(effect) = self.view.calls[inst].clone() else { return true };
+        if effect.summary.no_return {
+            return false;
+        }
+        if current.status == Status::Absent && self.avoided.is_none() && !effect.summary.blocks.is_empty() {
+            self.note_facts(inst, current);
+        }
+        let mut goes_on = true;
+        if current.status == Status::Live && (is_given || !current.cells.is_empty()) {
+            if effect.unknown {
+                self.give_to_unknown(inst, current);
+            } else {
+                goes_on = self.take_part(inst, &effect.summary.actions, current, split);
+            }
+        }
+        if goes_on {
+            self.overwritten_by(inst, &effect.summary.actions, &effect.summary.overwritten, current);
+        }
+        goes_on
+    }
+
+    fn note_facts(&mut self, inst: InstId, current: &Alternative) {
+        match self.flow.facts_at.entry(inst) {
+            Entry::Vacant(slot) => drop(slot.insert(current.facts.clone())),
+            Entry::Occupied(mut known) => {
+                let both = shared(known.get(), &current.facts);
+                *known.get_mut() = both;
+            }
+        }
+    }
+
+    fn give_to_unknown(&mut self, inst: InstId, current: &mut Alternative) {
+        let Some(call) = self.view.body.insts[inst].call() else { return };
+        let given = call.args.iter().any(|a| names(current, *a) || self.is_holder(*a, current));
+        if given {
+            self.flow.swallowed_by.push(inst);
+            let event = self.history.add(current.event, inst, Event::GivenToUnknown);
+            current.settle(Status::Unknown, event);
+        }
+    }
+
+    /// Whether the operand points to memory that holds the object, over any number of steps.
+    fn is_holder(&self, operand: Operand, current: &Alternative) -> bool {
+        let Some(cell) = self.view.values.of_operand(operand) else { return false };
+        if matches!(self.view.values.node(cell.base), ValueNode::Nothing) {
+            return false;
+        }
+        current.cells.iter().any(|held| self.view.values.is_reached_from(held.base, cell.base))
+    }
+
+    /// Applies the actions whose subject is the object, then those on what holds it. What the callee does only sometimes
+    /// splits the alternative: each such action is one way things may have gone, and only what the caller is told or gave
+    /// leaves a way on which nothing was done.
+    fn take_part(&mut self, inst: InstId, actions: &[Action], current: &mut Alternative, split: &mut Split) -> bool {
+        let mut gone_unseen = false;
+        let mut is_subject_of_any = false;
+        for action in actions {
+            let Some(resolved) = self.subject(inst, action) else { continue };
+            if !self.is_object(resolved, current) {
+                continue;
+            }
+            is_subject_of_any = true;
+            let Some(decided) = self.decide(inst, &action.guard, current) else { continue };
+            let is_alias = matches!(&action.to, Destination::Store(to) if to.root == PathRoot::Return);
+            match decided {
+                Decided::Certain => self.perform(inst, action, current),
+                Decided::When(fact) => {
+                    let mut taken = current.clone();
+                    let max = self.view.config.max_facts;
+                    if learn(&mut taken.facts, fact, max) {
+                        self.perform(inst, action, &mut taken);
+                        split.push(taken);
+                    }
+                    if fact.1.negate().is_some_and(|not| !learn(&mut current.facts, (fact.0, not), max)) {
+                        return false;
+                    }
+                    current.event = self.history.add(current.event, inst, Event::NotTaken);
+                }
+                Decided::Hidden => {
+                    let mut taken = current.clone();
+                    taken.rests_on_hidden |= !is_alias;
+                    self.perform(inst, action, &mut taken);
+                    split.push(taken);
+                    gone_unseen |= !is_alias;
+                }
+            }
+            if current.status != Status::Live {
+                return true;
+            }
+        }
+        if gone_unseen {
+            return false;
+        }
+        if !is_subject_of_any || !current.cells.is_empty() {
+            for action in actions {
+                self.apply_to_holder(inst, action, current);
+            }
+        }
+        true
+    }
+
+    fn subject(&mut self, inst: InstId, action: &Action) -> Option<Resolved> {
+        match &action.subject {
+            Subject::Value(path) => self.view.resolve(inst, path),
+            Subject::Alloc(_) => None,
+        }
+    }
+
+    fn is_object(&self, resolved: Resolved, current: &Alternative) -> bool {
+        match resolved {
+            Resolved::Operand(operand) => names(current, operand),
+            Resolved::Cell(cell) => current.cells.contains(&cell),
+        }
+    }
+
+    fn perform(&mut self, inst: InstId, action: &Action, current: &mut Alternative) {
+        let (status, event) = match &action.to {
+            Destination::Store(to) => return self.moved_to(inst, to, current),
+            Destination::Free { .. } => (Status::Freed, Event::Freed),
+            Destination::Keep => (Status::Kept, Event::Kept),
+            Destination::Unknown => {
+                self.flow.swallowed_by.push(inst);
+                (Status::Unknown, Event::GivenToUnknown)
+            }
+        };
+        let event = self.history.add(current.event, inst, event);
+        current.settle(status, event);
+    }
+
+    /// Something that holds the object is freed, kept or given away.
+    fn apply_to_holder(&mut self, inst: InstId, action: &Action, current: &mut Alternative) {
+        if current.status != Status::Live {
+            return;
+        }
+        let Some(holder) = self.subject(inst, action) else { return };
+        if self.is_object(holder, current) {
+            return;
+        }
+        let base: Option<ValueId> = match holder {
+            Resolved::Operand(operand) => self.view.values.of_operand(operand).map(|c| c.base),
+            Resolved::Cell(cell) => self.view.values.loaded(cell),
+        };
+        let Some(base) = base else { return };
+        let values = &self.view.values;
+        let holds = current.cells.iter().any(|held| values.is_reached_from(held.base, base));
+        if matches!(values.node(base), ValueNode::Nothing) || !holds {
+            return;
+        }
+        match &action.to {
+            // "Freed with its holder" needs a certain free of a certain object.
+            Destination::Free { deep: false } if !values.is_exact(self.view.body, base) => {}
+            Destination::Free { deep: false } if action.guard == Guard::Always => {
+                let before = current.cells.len();
+                current.cells.retain(|held| held.base != base);
+                if current.cells.len() != before {
+                    current.event = self.history.add(current.event, inst, Event::FreedWithHolder);
+                    current.holder_went(inst, true);
+                }
+            }
+            // What else is done to what it holds the summary says by path, or does not know.
+            Destination::Free { .. } => {
+                let event = self.history.add(current.event, inst, Event::Freed);
+                current.rests_on_hidden = true;
+                current.settle(Status::Freed, event);
+            }
+            Destination::Keep | Destination::Unknown => {
+                let event = self.history.add(current.event, inst, Event::Kept);
+                current.settle(Status::Kept, event);
+            }
+            Destination::Store(to) => self.holder_moved_to(inst, base, to, current),
+        }
+    }
+
+    /// The holder becomes known under another name as well.
+    fn holder_moved_to(&mut self, inst: InstId, base: ValueId, to: &AccessPath, current: &mut Alternative) {
+        let Some(Resolved::Operand(operand)) = self.view.resolve(inst, to) else {
+            let event = self.history.add(current.event, inst, Event::Kept);
+            return current.settle(Status::Kept, event);
+        };
+        let Some(new) = self.view.values.of_operand(operand) else { return };
+        let copies: SmallVec<[Cell; 2]> = current
+            .cells
+            .iter()
+            .filter(|held| held.base == base)
+            .map(|held| Cell { base: new.base, offset: held.offset })
+            .collect();
+        copies.into_iter().for_each(|c| current.add_cell(c));
+    }
+
+    fn moved_to(&mut self, inst: InstId, to: &AccessPath, current: &mut Alternative) {
+        match self.view.resolve(inst, to) {
+            Some(Resolved::Operand(Operand::Value(value))) => current.add_name(value),
+            Some(Resolved::Cell(cell)) if !matches!(self.view.values.node(cell.base), ValueNode::Nothing) => {
+                self.hold(cell, current);
+                current.event = self.history.add(current.event, inst, Event::Stored);
+            }
+            _ => {
+                let event = self.history.add(current.event, inst, Event::Kept);
+                current.settle(Status::Kept, event);
+            }
+        }
+    }
+
+    /// What the callee stores somewhere takes the place of what was there.
+    fn overwritten_by(
+        &mut self,
+        inst: InstId,
+        actions: &[Action],
+        overwritten: &[AccessPath],
+        current: &mut Alternative,
+    ) {
+        for action in actions {
+            if let Destination::Store(to) = &action.to
+                && !action.guard.is_hidden()
+            {
+                let moves_object = self.subject(inst, action).is_some_and(|s| self.is_object(s, current));
+                self.overwrite(inst, to, moves_object, current);
+            }
+        }
+        for path in overwritten {
+            self.overwrite(inst, path, false, current);
+        }
+    }
+
+    fn overwrite(&mut self, inst: InstId, path: &AccessPath, moves_object: bool, current: &mut Alternative) {
+        if path.steps.is_empty() {
+            return;
+        }
+        let Some(Resolved::Cell(cell)) = self.view.resolve(inst, path) else { return };
+        self.forget_loaded(cell, current);
+        if !moves_object && self.is_one_place(cell) && current.cells.contains(&cell) {
+            current.cells.retain(|c| *c != cell);
+            current.event = self.history.add(current.event, inst, Event::Overwritten);
+            // What a callee does to memory that others see too is known less well than what is done to a local.
+            current.rests_on_hidden |= !matches!(self.view.values.node(cell.base), ValueNode::Local(_));
+            current.holder_went(inst, true);
+        }
+    }
+
+    /// Whether an action under this guard happens here. None: it does not.
+    fn decide(&mut self, inst: InstId, guard: &Guard, current: &Alternative) -> Option<Decided> {
+        match guard {
+            Guard::Always => Some(Decided::Certain),
+            Guard::Hidden => Some(Decided::Hidden),
+            Guard::Told(relation) => {
+                // Inserting into a tree gives back the element that was there already; who ignores that knows of none.
+                let is_pointer = self.view.body.insts[inst].result_type() == Type::Ptr;
+                if is_pointer && !self.view.is_used[inst] {
+                    return Some(Decided::Hidden);
+                }
+                let key = self.view.keys.of_operand(self.view.body, &self.view.values, inst.into())?;
+                Some(Decided::When((key, *relation)))
+            }
+            Guard::Given(path, relation) => self.decide_given(inst, path, *relation, current),
+        }
+    }
+
+    fn decide_given(
+        &mut self,
+        inst: InstId,
+        path: &AccessPath,
+        relation: Relation,
+        current: &Alternative,
+    ) -> Option<Decided> {
+        let key = match self.view.resolve(inst, path) {
+            Some(Resolved::Operand(operand)) => match self.view.body.constant(operand).map(number_of) {
+                Some(Some(number)) => return relation.holds(number).then_some(Decided::Certain),
+                Some(None) => return Some(Decided::Hidden),
+                // A pointer to the object itself is not null.
+                None if names(current, operand) && relation == Relation::NONZERO => return Some(Decided::Certain),
+                None => self.view.keys.of_operand(self.view.body, &self.view.values, operand),
+            },
+            Some(Resolved::Cell(cell)) => Some(self.view.keys.of_cell(cell)),
+            None => None,
+        };
+        let Some(key) = key else { return Some(Decided::Hidden) };
+        match current.facts.iter().find(|f| f.0 == key) {
+            Some((_, r)) if r.contradicts(relation) => None,
+            Some((_, r)) if r.implies(relation) => Some(Decided::Certain),
+            _ => Some(Decided::When((key, relation))),
+        }
+    }
+}
+
+enum Decided {
+    Certain,
+    Hidden,
+    When(Fact),
+}

@@ -1,0 +1,209 @@
+//! What an alternative learns and forgets on its way from block to block.
+
+use caulk_ir::entity::Entity;
+use caulk_ir::{BinaryOp, BlockId, Constant, Inst, InstId, Operand, Type};
+use caulk_memory::{Cell, Relation, ValueNode};
+use smallvec::SmallVec;
+
+use super::{Propagation, Start, names};
+use crate::alternative::{Alternative, Status, merge};
+use crate::facts::{Fact, FactList, Key, KeyId, learn, number_of, shifted};
+use crate::history::Event;
+
+impl Propagation<'_, '_> {
+    pub(super) fn branch(
+        &mut self,
+        block: BlockId,
+        inst: InstId,
+        cond: Operand,
+        wanted: bool,
+        target: BlockId,
+        mut current: Alternative,
+    ) {
+        if self.asks_for_absence(cond, wanted, &current) {
+            return;
+        }
+        let Some(facts) = self.view.keys.assume(self.view.body, &self.view.values, cond, wanted) else { return };
+        if current.status == Status::Live && self.start != Start::Entry {
+            let event = if wanted { Event::BranchTaken } else { Event::BranchNotTaken };
+            current.event = self.history.add(current.event, inst, event);
+        }
+        self.follow_edge(block, target, current, &facts);
+    }
+
+    /// On this side of the branch the object would not exist: a live object's address is neither null nor that of
+    /// something else.
+    pub(super) fn asks_for_absence(&self, cond: Operand, wanted: bool, current: &Alternative) -> bool {
+        let Some(inst) = cond.value() else { return false };
+        let Inst::Compare { op, lhs, rhs, .. } = &self.view.body.insts[inst] else { return false };
+        let equal = match op {
+            caulk_ir::CompareOp::Eq => wanted,
+            caulk_ir::CompareOp::Ne => !wanted,
+            _ => return false,
+        };
+        let (named, other) = match (names(current, *lhs), names(current, *rhs)) {
+            (true, false) => (true, *rhs),
+            (false, true) => (true, *lhs),
+            (true, true) => return !equal && lhs != rhs && self.is_same_offset(*lhs, *rhs),
+            _ => (false, *lhs),
+        };
+        if !named || !equal {
+            return false;
+        }
+        match self.view.body.constant(other) {
+            Some(Constant::Null | Constant::Pointer(_) | Constant::Global { .. } | Constant::Int { .. }) => true,
+            Some(_) => false,
+            None => {
+                let base = self.view.values.of_operand(other).map(|c| self.view.values.node(c.base));
+                matches!(base, Some(ValueNode::Local(_)))
+            }
+        }
+    }
+
+    pub(super) fn is_same_offset(&self, a: Operand, b: Operand) -> bool {
+        let (a, b) = (self.view.values.of_operand(a), self.view.values.of_operand(b));
+        a.is_some() && a == b
+    }
+
+    pub(super) fn switch(
+        &mut self,
+        block: BlockId,
+        value: Operand,
+        cases: &[(u64, BlockId)],
+        default: BlockId,
+        current: &Alternative,
+    ) {
+        let key = self.view.keys.of_operand(self.view.body, &self.view.values, value);
+        let bits = match self.view.body.operand_type(value) {
+            Type::Int(bits) => bits,
+            _ => 64,
+        };
+        let number = |case: u64| caulk_ir::constant::sign_extend(case, bits);
+        for &(case, target) in cases {
+            let facts: FactList = key.map(|k| (k, Relation::Eq(number(case)))).into_iter().collect();
+            self.follow_edge(block, target, current.clone(), &facts);
+        }
+        // A few excluded values help; a long list only pushes better facts out.
+        const MAX_EXCLUDED: usize = 3;
+        let excluded = cases.iter().take(MAX_EXCLUDED).filter(|_| cases.len() <= MAX_EXCLUDED);
+        let facts: FactList =
+            key.map(|k| excluded.map(|(case, _)| (k, Relation::Ne(number(*case)))).collect()).unwrap_or_default();
+        let known = key.and_then(|k| current.facts.iter().find(|f| f.0 == k && matches!(f.1, Relation::Eq(_))));
+        let is_case = known.is_some_and(|f| cases.iter().any(|(case, _)| f.1 == Relation::Eq(number(*case))));
+        if !is_case {
+            self.follow_edge(block, default, current.clone(), &facts);
+        }
+    }
+
+    /// Takes an alternative over an edge: learns what the edge says, renames through phis, drops what is dead.
+    pub(super) fn follow_edge(&mut self, from: BlockId, to: BlockId, mut current: Alternative, facts: &[Fact]) {
+        let max = self.view.config.max_facts;
+        if !facts.iter().all(|fact| learn(&mut current.facts, *fact, max)) {
+            return;
+        }
+        let is_back_edge = self.view.order[to] <= self.view.order[from];
+        let phi_facts = self.enter_phis(from, to, &mut current);
+        if is_back_edge {
+            self.forget_loop_values(to, &mut current);
+            self.leave_round(to, &mut current);
+        }
+        for (key, relation) in phi_facts {
+            current.facts.retain(|f| f.0 != key);
+            learn(&mut current.facts, (key, relation), max);
+        }
+        let liveness = &self.view.liveness;
+        let (body, homes) = (self.view.body, &self.view.homes);
+        current.names.retain(|name| {
+            let is_phi_here = homes[*name] == to && matches!(body.insts[*name], Inst::Phi { .. });
+            is_phi_here || liveness.is_live_in(to, *name)
+        });
+        let changed =
+            merge(&mut self.entries[to.index()], current, self.view.config.max_alternatives, &mut self.flow.cut);
+        if changed {
+            self.work.insert((self.view.order[to], to));
+        }
+    }
+
+    /// Names and facts pass from the values a phi takes over this edge to the phi itself.
+    pub(super) fn enter_phis(&mut self, from: BlockId, to: BlockId, current: &mut Alternative) -> FactList {
+        let body = self.view.body;
+        let mut facts = FactList::new();
+        let mut named: SmallVec<[(InstId, bool); 4]> = SmallVec::new();
+        for phi in body.blocks[to].insts() {
+            let Inst::Phi { incoming, .. } = &body.insts[phi] else { break };
+            let Some((_, value)) = incoming.iter().find(|(block, _)| *block == from) else { continue };
+            named.push((phi, names(current, *value)));
+            let key = self.view.keys.of_operand(body, &self.view.values, phi.into());
+            let Some(key) = key else { continue };
+            facts.extend(self.facts_of(*value, key, current));
+        }
+        for (phi, is_name) in named {
+            if is_name { current.add_name(phi) } else { current.remove_name(phi) }
+        }
+        facts
+    }
+
+    pub(super) fn facts_of(&mut self, value: Operand, key: KeyId, current: &Alternative) -> FactList {
+        match value {
+            Operand::Const(c) => {
+                number_of(self.view.body.consts[c]).map(|n| (key, Relation::Eq(n))).into_iter().collect()
+            }
+            Operand::Value(_) => {
+                let from = self.view.keys.of_operand(self.view.body, &self.view.values, value);
+                let known: FactList = current.facts.iter().filter(|f| Some(f.0) == from).map(|f| (key, f.1)).collect();
+                if known.is_empty() { self.facts_of_sum(value, key, current) } else { known }
+            }
+        }
+    }
+
+    /// `n + 1` is one more than what is known of n: it tells "counted something" from "counted nothing".
+    pub(super) fn facts_of_sum(&mut self, value: Operand, key: KeyId, current: &Alternative) -> FactList {
+        let body = self.view.body;
+        let Some(inst) = value.value() else { return FactList::new() };
+        let Inst::Binary { op: op @ (BinaryOp::Add | BinaryOp::Sub), lhs, rhs, .. } = &body.insts[inst] else {
+            return FactList::new();
+        };
+        let Some(by) = body.constant(*rhs).and_then(number_of) else { return FactList::new() };
+        let by = if *op == BinaryOp::Add { Some(by) } else { by.checked_neg() };
+        let from = self.view.keys.of_operand(body, &self.view.values, *lhs);
+        let known = current.facts.iter().find(|f| Some(f.0) == from).map(|f| f.1);
+        let relation = known.zip(by).and_then(|(r, by)| shifted(r, by));
+        relation.map(|r| (key, r)).into_iter().collect()
+    }
+
+    /// What holds the object under a name that means something else in the next round goes on holding it, out of sight.
+    pub(super) fn leave_round(&mut self, head: BlockId, current: &mut Alternative) {
+        let head = self.view.order[head];
+        let (homes, order, values) = (&self.view.homes, &self.view.order, &self.view.values);
+        let in_loop = |cell: &Cell| match values.root(cell.base) {
+            ValueNode::Opaque(inst) => order[homes[inst]] >= head,
+            _ => false,
+        };
+        if current.status == Status::Live && current.cells.iter().any(in_loop) {
+            let last = self.view.body.blocks[BlockId(0)].first;
+            let event = self.history.add(current.event, last, Event::Kept);
+            current.settle(Status::Kept, event);
+        }
+    }
+
+    /// Values computed in a loop are others in its next round.
+    pub(super) fn forget_loop_values(&mut self, head: BlockId, current: &mut Alternative) {
+        let head = self.view.order[head];
+        let (keys, homes, order, values) = (&self.view.keys, &self.view.homes, &self.view.order, &self.view.values);
+        let in_loop = |inst: InstId| order[homes[inst]] >= head;
+        current.facts.retain(|(key, _)| {
+            let mut stale = false;
+            keys.depends_on(*key, &mut |k| match k {
+                Key::Inst(inst) => stale |= in_loop(inst),
+                Key::Pure(..) => {}
+                Key::Loaded(cell) => {
+                    if let ValueNode::Opaque(inst) = values.root(cell.base) {
+                        stale |= in_loop(inst);
+                    }
+                }
+                _ => {}
+            });
+            !stale
+        });
+    }
+}

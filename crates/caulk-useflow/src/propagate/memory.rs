@@ -1,0 +1,203 @@
+//! Instructions that name, hold or move the object.
+
+use caulk_ir::{Inst, InstId, Operand, Type, VarId};
+use caulk_memory::{Cell, Offset, Relation, ValueNode};
+use smallvec::SmallVec;
+
+use super::{Propagation, names};
+use crate::alternative::{Alternative, Status};
+use crate::facts::{Key, learn, number_of};
+use crate::function::View;
+use crate::history::Event;
+
+impl Propagation<'_, '_> {
+    pub(super) fn load(&mut self, inst: InstId, address: Operand, ty: Type, current: &mut Alternative) {
+        current.remove_name(inst);
+        let Some(cell) = self.view.values.of_operand(address) else { return };
+        let size = ty.bytes(8) as i64;
+        let holds = current.cells.iter().any(|held| held.base == cell.base && covers(cell.offset, size, held.offset));
+        if holds {
+            current.add_name(inst);
+        }
+    }
+
+    pub(super) fn store(&mut self, inst: InstId, value: Operand, address: Operand, current: &mut Alternative) {
+        let Some(cell) = self.view.values.of_operand(address) else {
+            return self.stored_somewhere(inst, value, current);
+        };
+        self.forget_loaded(cell, current);
+        if names(current, value) {
+            if matches!(self.view.values.node(cell.base), ValueNode::Nothing) {
+                return self.stored_somewhere(inst, value, current);
+            }
+            self.hold(cell, current);
+            current.event = self.history.add(current.event, inst, Event::Stored);
+            return;
+        }
+        if self.is_one_place(cell) && current.cells.contains(&cell) {
+            current.cells.retain(|c| *c != cell);
+            current.event = self.history.add(current.event, inst, Event::Overwritten);
+            current.holder_went(inst, true);
+        }
+        self.store_holder(value, cell, current);
+        self.remember_stored(value, cell, current);
+    }
+
+    /// The object is held by a cell from here on; a local's cell is that variable.
+    pub(super) fn hold(&mut self, cell: Cell, current: &mut Alternative) {
+        current.add_cell(cell);
+        current.last_variable = variable_at(self.view, cell).or(current.last_variable);
+    }
+
+    /// Whether a cell is one place in memory, so that writing to it loses what it held (a strong update).
+    pub(super) fn is_one_place(&self, cell: Cell) -> bool {
+        matches!(cell.offset, Offset::Known(_)) && self.view.values.is_exact(self.view.body, cell.base)
+    }
+
+    /// A pointer to what holds the object is stored: the object can be reached through there too.
+    pub(super) fn store_holder(&mut self, value: Operand, cell: Cell, current: &mut Alternative) {
+        let Some(holder) = self.view.values.of_operand(value) else { return };
+        if current.cells.iter().all(|held| held.base != holder.base) {
+            return;
+        }
+        let Some(base) = self.view.values.loaded(cell) else { return };
+        let reached: SmallVec<[Cell; 2]> = current
+            .cells
+            .iter()
+            .filter(|held| held.base == holder.base)
+            .map(|held| Cell { base, offset: held.offset })
+            .collect();
+        reached.into_iter().for_each(|c| current.add_cell(c));
+    }
+
+    /// What is stored is what a later load will find.
+    pub(super) fn remember_stored(&mut self, value: Operand, cell: Cell, current: &mut Alternative) {
+        if cell.offset == Offset::Any {
+            return;
+        }
+        let key = self.view.keys.of_cell(cell);
+        let relation = match value {
+            Operand::Const(c) => number_of(self.view.body.consts[c]).map(Relation::Eq),
+            Operand::Value(_) => {
+                let from = self.view.keys.of_operand(self.view.body, &self.view.values, value);
+                from.and_then(|k| current.facts.iter().find(|f| f.0 == k).map(|f| f.1))
+            }
+        };
+        if let Some(relation) = relation {
+            learn(&mut current.facts, (key, relation), self.view.config.max_facts);
+        }
+    }
+
+    pub(super) fn stored_somewhere(&mut self, inst: InstId, value: Operand, current: &mut Alternative) {
+        if names(current, value) {
+            let event = self.history.add(current.event, inst, Event::GivenToUnknown);
+            current.settle(Status::Unknown, event);
+        }
+    }
+
+    /// Facts about a place that is being written no longer hold.
+    pub(super) fn forget_loaded(&mut self, cell: Cell, current: &mut Alternative) {
+        let keys = &self.view.keys;
+        current.facts.retain(|(key, _)| {
+            let mut stale = false;
+            keys.depends_on(*key, &mut |k| {
+                if let Key::Loaded(known) = k {
+                    stale |= known.base == cell.base && known.offset.meets(cell.offset);
+                }
+            });
+            !stale
+        });
+    }
+
+    /// A value made from others points to the object if one of them does: addresses into it, casts, tags.
+    pub(super) fn derive(&mut self, inst: InstId, current: &mut Alternative) {
+        let mut derived = false;
+        if self.view.is_pointer_like(inst) {
+            self.view.body.insts[inst].for_each_operand(|o| derived |= names(current, *o));
+        }
+        if derived { current.add_name(inst) } else { current.remove_name(inst) }
+    }
+
+    pub(super) fn copy(&mut self, dst: Operand, src: Operand, len: Operand, current: &mut Alternative) {
+        let (Some(to), Some(from)) = (self.view.values.of_operand(dst), self.view.values.of_operand(src)) else {
+            return;
+        };
+        let length = self.view.body.constant(len).and_then(number_of).unwrap_or(i64::MAX);
+        let carried: SmallVec<[Cell; 2]> = current
+            .cells
+            .iter()
+            .filter(|held| held.base == from.base && covers(from.offset, length, held.offset))
+            .map(|held| Cell { base: to.base, offset: moved(held.offset, from.offset, to.offset) })
+            .collect();
+        carried.into_iter().for_each(|cell| current.add_cell(cell));
+    }
+
+    pub(super) fn fill(&mut self, inst: InstId, dst: Operand, len: Operand, current: &mut Alternative) {
+        let Some(to) = self.view.values.of_operand(dst) else { return };
+        let Some(length) = self.view.body.constant(len).and_then(number_of) else { return };
+        let before = current.cells.len();
+        current.cells.retain(|c| {
+            let known = matches!((c.offset, to.offset), (Offset::Known(_), Offset::Known(_)));
+            !(c.base == to.base && known && covers(to.offset, length, c.offset))
+        });
+        if current.cells.len() != before {
+            current.holder_went(inst, true);
+        }
+    }
+
+    pub(super) fn bind(&mut self, inst: InstId, var: VarId, value: Operand, current: &mut Alternative) {
+        if names(current, value) {
+            if !current.vars.contains(&var) {
+                current.vars.push(var);
+            }
+            current.lost = None;
+            current.last_variable = Some(var);
+        } else if let Some(at) = current.vars.iter().position(|v| *v == var) {
+            current.vars.remove(at);
+            current.event = self.history.add(current.event, inst, Event::Overwritten);
+            current.holder_went(inst, true);
+        }
+    }
+
+    pub(super) fn unbind(&mut self, inst: InstId, var: VarId, current: &mut Alternative) {
+        if let Some(at) = current.vars.iter().position(|v| *v == var) {
+            current.vars.remove(at);
+            current.event = self.history.add(current.event, inst, Event::OutOfScope);
+            current.holder_went(inst, false);
+        }
+    }
+
+    pub(super) fn scope_end(&mut self, inst: InstId, local: InstId, current: &mut Alternative) {
+        let values = &self.view.values;
+        let before = current.cells.len();
+        current.cells.retain(|c| values.node(c.base) != ValueNode::Local(local));
+        if current.cells.len() != before {
+            current.event = self.history.add(current.event, inst, Event::OutOfScope);
+            current.holder_went(inst, false);
+        }
+    }
+}
+
+/// The variable a cell is, when it is a whole local variable.
+pub fn variable_at(view: &View<'_>, cell: Cell) -> Option<VarId> {
+    let ValueNode::Local(local) = view.values.node(cell.base) else { return None };
+    match view.body.insts[local] {
+        Inst::Local { var, .. } => var,
+        _ => None,
+    }
+}
+
+/// Whether `[start, start + length)` may hold `at`.
+fn covers(start: Offset, length: i64, at: Offset) -> bool {
+    match (start, at) {
+        (Offset::Known(start), Offset::Known(at)) => start <= at && at < start.saturating_add(length.max(1)),
+        _ => true,
+    }
+}
+
+fn moved(at: Offset, from: Offset, to: Offset) -> Offset {
+    match (at, from, to) {
+        (Offset::Known(at), Offset::Known(from), Offset::Known(to)) => Offset::Known(at - from + to),
+        _ => Offset::Any,
+    }
+}

@@ -1,0 +1,280 @@
+//! Follows one object through a function: the use-flow of SMOKE, over sets of alternatives.
+//!
+//! Only instructions that can name, hold, move or release the object do anything; the rest is passed over. Each block holds
+//! the set of alternatives with which it is entered; sets grow until nothing changes.
+
+use std::collections::BTreeSet;
+
+use caulk_ir::entity::Entity;
+use caulk_ir::{BlockId, Inst, InstId, Operand};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::alternative::{Alternative, Status, collapse, merge};
+use crate::facts::{Fact, FactList, Key, learn};
+use crate::function::View;
+use crate::history::{Event, History};
+
+/// What came of following an object.
+#[derive(Debug, Default)]
+pub struct Flow {
+    /// The alternatives at each return.
+    pub exits: Vec<(InstId, Alternative)>,
+    /// Older copies that nobody held any more when the allocation was reached again in a loop.
+    pub lost_in_loop: Vec<Alternative>,
+    pub cut: bool,
+    /// Calls that passed through the object's hands: unknown functions that swallowed it.
+    pub swallowed_by: Vec<InstId>,
+    /// When nothing but facts is followed: what is known before each call that allocates.
+    pub facts_at: FxHashMap<InstId, FactList>,
+    /// Blocks visited, for the graph.
+    pub visited: Vec<(BlockId, Vec<Alternative>)>,
+}
+
+/// Where an object begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    Entry,
+    /// Right after a call.
+    After(InstId),
+}
+
+mod calls;
+mod edges;
+mod memory;
+
+pub use memory::variable_at;
+
+pub struct Propagation<'v, 'a> {
+    view: &'v mut View<'a>,
+    history: &'v mut History,
+    start: Start,
+    /// When the paths without an object are followed: its allocation, and how its result tells success.
+    avoided: Option<(InstId, Option<Fact>)>,
+    flow: Flow,
+    entries: Vec<Vec<Alternative>>,
+    visits: Vec<u32>,
+    work: BTreeSet<(u32, BlockId)>,
+}
+
+impl<'v, 'a> Propagation<'v, 'a> {
+    /// Follows an object from its start.
+    pub fn run(view: &'v mut View<'a>, history: &'v mut History, start: Start, first: Vec<Alternative>) -> Flow {
+        Self::run_from(view, history, start, first, None)
+    }
+
+    /// Follows the paths on which the object a call allocates does not exist. `failure`: the fact by which one knows that
+    /// the call did not allocate; None when it always does.
+    pub fn run_absent(view: &'v mut View<'a>, history: &'v mut History, call: InstId, failure: Option<Fact>) -> Flow {
+        let mut absent = Alternative::new(crate::history::NONE);
+        absent.status = Status::Absent;
+        Self::run_from(view, history, Start::Entry, vec![absent], Some((call, failure)))
+    }
+
+    /// Follows no object, only what every path to an allocation has learnt.
+    pub fn scout(view: &'v mut View<'a>, history: &'v mut History) -> FxHashMap<InstId, FactList> {
+        let mut nothing = Alternative::new(crate::history::NONE);
+        nothing.status = Status::Absent;
+        Self::run_from(view, history, Start::Entry, vec![nothing], None).facts_at
+    }
+
+    fn run_from(
+        view: &'v mut View<'a>,
+        history: &'v mut History,
+        start: Start,
+        first: Vec<Alternative>,
+        avoided: Option<(InstId, Option<Fact>)>,
+    ) -> Flow {
+        let blocks = view.body.blocks.len();
+        let mut this = Self {
+            view,
+            history,
+            start,
+            avoided,
+            flow: Flow::default(),
+            entries: vec![Vec::new(); blocks],
+            visits: vec![0; blocks],
+            work: BTreeSet::new(),
+        };
+        match start {
+            Start::Entry => {
+                this.entries[0] = first;
+                this.work.insert((0, BlockId(0)));
+            }
+            Start::After(call) => this.begin_after(call, first),
+        }
+        while let Some((_, block)) = this.work.pop_first() {
+            this.visits[block.index()] += 1;
+            let visits = this.visits[block.index()];
+            if visits > this.view.config.max_visits {
+                this.flow.cut = true;
+                collapse(&mut this.entries[block.index()]);
+                if visits > 2 * this.view.config.max_visits {
+                    continue;
+                }
+            }
+            let first = this.view.body.blocks[block].first;
+            let changed = this.entries[block.index()].iter_mut().filter(|a| a.is_new);
+            let abreast: Vec<Alternative> = changed
+                .map(|a| {
+                    a.is_new = false;
+                    a.clone()
+                })
+                .collect();
+            this.run_block(block, first, abreast);
+        }
+        this.collect_visited();
+        this.flow
+    }
+
+    fn begin_after(&mut self, call: InstId, first: Vec<Alternative>) {
+        let block = self.view.homes[call];
+        // An invoke ends its block: the object exists on the normal way only.
+        if let Inst::Invoke { normal, .. } = self.view.body.insts[call] {
+            for alternative in first {
+                self.follow_edge(block, normal, alternative, &[]);
+            }
+        } else {
+            self.run_block(block, InstId(call.0 + 1), first);
+        }
+    }
+
+    fn collect_visited(&mut self) {
+        for (index, alternatives) in self.entries.iter_mut().enumerate() {
+            if !alternatives.is_empty() {
+                self.flow.visited.push((BlockId::from_index(index), std::mem::take(alternatives)));
+            }
+        }
+    }
+
+    /// Runs alternatives from an instruction to the end of its block and on over its edges, all abreast: a call may split
+    /// one by what its result will tell, and what comes out alike is merged again at once.
+    fn run_block(&mut self, block: BlockId, from: InstId, mut abreast: Vec<Alternative>) {
+        let end = self.view.body.blocks[block].end;
+        let max = self.view.config.max_alternatives;
+        let mut split: SmallVec<[Alternative; 2]> = SmallVec::new();
+        for number in from.0..end.0 {
+            let inst = InstId(number);
+            abreast.retain_mut(|current| self.step(block, inst, current, &mut split));
+            if !split.is_empty() {
+                for alternative in split.drain(..) {
+                    merge(&mut abreast, alternative, max, &mut self.flow.cut);
+                }
+            }
+            if abreast.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// One instruction. False when the alternative ends here.
+    fn step(
+        &mut self,
+        block: BlockId,
+        inst: InstId,
+        current: &mut Alternative,
+        split: &mut SmallVec<[Alternative; 2]>,
+    ) -> bool {
+        let body = self.view.body;
+        let take = |current: &mut Alternative| std::mem::replace(current, Alternative::new(0));
+        if self.start == Start::After(inst) && !self.pass_own_allocation(inst, current) {
+            return false;
+        }
+        if let Some((call, failure)) = self.avoided
+            && call == inst
+            && !self.avoid_allocation(failure, current)
+        {
+            return false;
+        }
+        match &body.insts[inst] {
+            Inst::Load { address, ty, .. } => self.load(inst, *address, *ty, current),
+            Inst::Store { value, address, .. } => self.store(inst, *value, *address, current),
+            Inst::Address { .. }
+            | Inst::Cast { .. }
+            | Inst::Select { .. }
+            | Inst::Insert { .. }
+            | Inst::Extract { .. }
+            | Inst::Binary { .. } => self.derive(inst, current),
+            Inst::Copy { dst, src, len } => self.copy(*dst, *src, *len, current),
+            Inst::Fill { dst, len, .. } => self.fill(inst, *dst, *len, current),
+            Inst::Bind { var, value } => self.bind(inst, *var, *value, current),
+            Inst::Unbind { var } => self.unbind(inst, *var, current),
+            Inst::ScopeEnd { local } | Inst::ScopeStart { local } => self.scope_end(inst, *local, current),
+            Inst::Unknown { operands, .. } => {
+                if operands.iter().any(|o| names(current, *o)) {
+                    let event = self.history.add(current.event, inst, Event::GivenToUnknown);
+                    current.settle(Status::Unknown, event);
+                }
+            }
+            Inst::Call(_) => return self.call(inst, current, split),
+            Inst::Invoke { normal, unwind, .. } => {
+                let (normal, unwind) = (*normal, *unwind);
+                let thrown = current.clone();
+                let mut split = SmallVec::new();
+                if self.call(inst, current, &mut split) {
+                    self.follow_edge(block, normal, take(current), &[]);
+                }
+                for other in split {
+                    self.follow_edge(block, normal, other, &[]);
+                }
+                // What a callee that throws did to its arguments is not known; it is taken to have done nothing.
+                self.follow_edge(block, unwind, thrown, &[]);
+                return false;
+            }
+            Inst::Return { .. } => {
+                self.flow.exits.push((inst, take(current)));
+                return false;
+            }
+            Inst::Jump { target } => {
+                self.follow_edge(block, *target, take(current), &[]);
+                return false;
+            }
+            Inst::Branch { cond, then, other } => {
+                let (cond, then, other) = (*cond, *then, *other);
+                self.branch(block, inst, cond, true, then, current.clone());
+                self.branch(block, inst, cond, false, other, take(current));
+                return false;
+            }
+            Inst::Switch { value, cases, default, .. } => {
+                let (value, cases, default) = (*value, cases.clone(), *default);
+                self.switch(block, value, &cases, default, current);
+                return false;
+            }
+            Inst::IndirectJump { targets, .. } => {
+                for target in targets.clone() {
+                    self.follow_edge(block, target, current.clone(), &[]);
+                }
+                return false;
+            }
+            Inst::Resume { .. } | Inst::Unreachable => return false,
+            _ => {}
+        }
+        true
+    }
+
+    /// A loop came back to the allocation: the alternative is an older copy. False when nobody holds it any more.
+    fn pass_own_allocation(&mut self, inst: InstId, current: &mut Alternative) -> bool {
+        if current.status != Status::Live {
+            return false;
+        }
+        current.remove_name(inst);
+        if !current.names.is_empty() || !current.cells.is_empty() {
+            return true;
+        }
+        self.flow.lost_in_loop.push(current.clone());
+        false
+    }
+
+    /// The allocation is reached on a path without the object: it failed. False when it cannot fail.
+    fn avoid_allocation(&mut self, failure: Option<Fact>, current: &mut Alternative) -> bool {
+        let Some(failure) = failure else { return false };
+        if let Key::Inst(_) = self.view.keys.get(failure.0) {
+            current.facts.retain(|f| f.0 != failure.0);
+        }
+        learn(&mut current.facts, failure, self.view.config.max_facts)
+    }
+}
+
+fn names(alternative: &Alternative, operand: Operand) -> bool {
+    operand.value().is_some_and(|v| alternative.has_name(v))
+}
