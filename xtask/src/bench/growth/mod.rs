@@ -4,7 +4,7 @@ mod fit;
 mod plot;
 mod sizes;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use crate::bench::Ground;
@@ -29,6 +29,8 @@ pub struct Point {
     pub wall_seconds: f64,
     /// Of Caulk itself.
     pub peak_megabytes: f64,
+    /// How many cores others kept busy.
+    pub others_cores: Option<f64>,
 }
 
 impl Point {
@@ -42,6 +44,7 @@ impl Point {
             cpu_seconds: caulk.cpu(),
             wall_seconds: caulk.wall(),
             peak_megabytes: peak as f64 / 1e3 * 1.024,
+            others_cores: result.others_cores,
         }
     }
 }
@@ -70,15 +73,23 @@ impl Exponents {
         })
     }
 
-    fn print(&self) -> String {
-        let line = |what: &str, fit: &Fit| format!("{what:<28} {:.2}  (R² {:.3})\n", fit.exponent, fit.r_squared);
-        [
-            line("CPU of Caulk by lines", &self.cpu_by_lines),
-            line("CPU of clang by lines", &self.clang_cpu_by_lines),
-            line("CPU of Caulk by that of clang", &self.cpu_by_clang_cpu),
-            line("memory of Caulk by lines", &self.memory_by_lines),
-        ]
-        .concat()
+    /// `larger` are the exponents among the larger sizes only: what is the same for every size, such as the memory LLVM's
+    /// own library takes, hides growth among the small ones.
+    fn print(&self, larger: &Exponents) -> String {
+        let mut table = Table::new(&["exponent", "all sizes", "R²", "larger half"]);
+        let mut push = |what: &str, all: &Fit, larger: &Fit| {
+            table.push(vec![
+                what.to_owned(),
+                format!("{:.2}", all.exponent),
+                format!("{:.3}", all.r_squared),
+                format!("{:.2}", larger.exponent),
+            ]);
+        };
+        push("CPU of Caulk by lines", &self.cpu_by_lines, &larger.cpu_by_lines);
+        push("CPU of clang by lines", &self.clang_cpu_by_lines, &larger.clang_cpu_by_lines);
+        push("CPU of Caulk by CPU of clang", &self.cpu_by_clang_cpu, &larger.cpu_by_clang_cpu);
+        push("memory of Caulk by lines", &self.memory_by_lines, &larger.memory_by_lines);
+        table.print(Form::Text)
     }
 }
 
@@ -87,6 +98,7 @@ struct Report {
     header: Header,
     points: Vec<Point>,
     exponents: Exponents,
+    exponents_of_larger_half: Exponents,
     /// All runs behind the points.
     sizes: Vec<ProjectResult>,
 }
@@ -104,17 +116,19 @@ pub fn run(arguments: &Growth) -> Result<()> {
         sizes.push(measure(program, &mut entries, &ground.setting)?);
     }
     let points: Vec<Point> = sizes.iter().map(Point::from).collect();
-    let exponents = Exponents::of(&points).ok_or_else(|| anyhow::anyhow!("nothing grows: sizes are all alike"))?;
+    let fitted = |points: &[Point]| Exponents::of(points).context("nothing grows: sizes are all alike");
+    let (exponents, larger) = (fitted(&points)?, fitted(&points[(points.len() - 1) / 2..])?);
     let svg = ground.work.join("growth.svg");
     std::fs::write(&svg, plot::draw(&points, &exponents))?;
-    print!("{}\n{}\n{}", header.print(Form::Text), table(&points).print(Form::Text), exponents.print());
+    print!("{}\n{}\n{}", header.print(Form::Text), table(&points).print(Form::Text), exponents.print(&larger));
     println!("plot: {}", svg.display());
-    let report = Report { header, points, exponents, sizes };
+    let report = Report { header, points, exponents, exponents_of_larger_half: larger, sizes };
     common.json.as_ref().map_or(Ok(()), |path| write_json(path, &report))
 }
 
 fn table(points: &[Point]) -> Table {
-    let mut table = Table::new(&["lines", "units", "clang CPU s", "caulk CPU s", "× clang", "wall s", "own MB"]);
+    let mut table =
+        Table::new(&["lines", "units", "clang CPU s", "caulk CPU s", "× clang", "wall s", "own MB", "others"]);
     for point in points {
         table.push(vec![
             point.lines.to_string(),
@@ -124,6 +138,7 @@ fn table(points: &[Point]) -> Table {
             format!("{:.2}", point.cpu_seconds / point.clang_cpu_seconds),
             format!("{:.2}", point.wall_seconds),
             format!("{:.0}", point.peak_megabytes),
+            point.others_cores.map_or_else(String::new, |cores| format!("{cores:.1}")),
         ]);
     }
     table

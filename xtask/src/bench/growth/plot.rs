@@ -47,7 +47,7 @@ impl Panel {
 
     fn draw(&self, svg: &mut String, title: &str, series: &[Series]) {
         let (left, right, top, bottom) = (self.left, self.left + self.width, MARGIN, HEIGHT - MARGIN);
-        text(svg, left, top - 30.0, "start", title, "font-weight=\"bold\"");
+        text(svg, left, top - 36.0, "start", title, "font-weight=\"bold\"");
         for power in powers(self.x) {
             let x = self.x(10f64.powi(power));
             line(svg, (x, top), (x, bottom), "#dddddd", "");
@@ -62,7 +62,7 @@ impl Panel {
         for (at, series) in series.iter().enumerate() {
             self.draw_series(svg, series);
             let label = format!("{}: exponent {:.2}", series.name, series.fit.exponent);
-            text(svg, left, top - 14.0 + 14.0 * at as f64, "start", &label, &format!("fill=\"{}\"", series.colour));
+            text(svg, left, top - 20.0 + 14.0 * at as f64, "start", &label, &format!("fill=\"{}\"", series.colour));
         }
     }
 
@@ -147,6 +147,7 @@ mod tests {
             cpu_seconds,
             wall_seconds: cpu_seconds,
             peak_megabytes: 10.0 * cpu_seconds,
+            others_cores: None,
         };
         let points = [point(10_000, 1.0), point(100_000, 11.0), point(1_000_000, 130.0)];
         let svg = draw(&points, &Exponents::of(&points).unwrap());

@@ -26,7 +26,7 @@ pub fn table(project: &ProjectResult) -> Table {
             format!("{:.2}", tool.cpu()),
             format!("{:.0} %", tool.spread() * 100.0),
             format!("{:.2}", tool.wall()),
-            format!("{:.2}", project.ratio(tool)),
+            ratio(project, tool),
             megabytes(tool.peak_kilobytes()),
             tool.own_peak_kilobytes().map_or_else(String::new, megabytes),
             tool.leaks().map_or_else(String::new, |leaks| leaks.to_string()),
@@ -44,12 +44,18 @@ pub fn summary(projects: &[ProjectResult]) -> Table {
     let mut table = Table::new(&columns);
     for (at, tool) in projects[0].tools.iter().enumerate() {
         let mut row = vec![tool.tool.clone()];
-        row.extend(projects.iter().map(|project| format!("{:.2}", project.ratio(&project.tools[at]))));
+        row.extend(projects.iter().map(|project| ratio(project, &project.tools[at])));
         let sum = |at: usize| projects.iter().map(|project| Measured::cpu(&project.tools[at])).sum::<f64>();
         row.push(format!("{:.2}", sum(at) / sum(0)));
         table.push(row);
     }
     table
+}
+
+/// Marked when the tool did not do all units: it was cut off, or did less work than the others.
+fn ratio(project: &ProjectResult, tool: &Measured) -> String {
+    let mark = if tool.failed_units() > 0 { "*" } else { "" };
+    format!("{:.2}{mark}", project.ratio(tool))
 }
 
 fn megabytes(kilobytes: u64) -> String {
@@ -90,6 +96,14 @@ clang    1.00  1.00  1.00
 caulk    2.00  1.00  1.10
 ";
         assert_eq!(summary(&[project("a", 1.0, 2.0), project("b", 9.0, 9.0)]).print(Form::Text), expected);
+    }
+
+    #[test]
+    fn a_tool_that_left_units_out_is_marked() {
+        let mut partial = project("a", 1.0, 0.5);
+        assert_eq!(ratio(&partial, &partial.tools[1]), "0.50");
+        partial.tools[1].runs[0].failed_units = 1;
+        assert_eq!(ratio(&partial, &partial.tools[1]), "0.50*");
     }
 
     #[test]

@@ -8,8 +8,9 @@ use anyhow::Result;
 use super::{Sample, Setting, Tool, peers};
 use crate::bench::project::Project;
 
-/// `core` is on because clang's manual says that no checker is supported without it; all else that is on by default and
-/// has nothing to do with leaks is off, which only makes it faster.
+/// `core` is on because clang's manual says that no checker is supported without it; what else is on by default and has
+/// nothing to do with leaks is off. On zlib and files of htop this took about a tenth less time than with all of them
+/// (30 s and 34 s, 15 s and 18 s, one run each), and the leaks reported were the same.
 const CHECKERS: &str = "core,unix.Malloc,cplusplus.NewDelete,cplusplus.NewDeleteLeaks";
 
 #[derive(Debug)]
