@@ -1,6 +1,6 @@
 //! Actions and summaries.
 
-use caulk_memory::AccessPath;
+use caulk_memory::{AccessPath, PathRoot};
 use caulk_models::FamilyId;
 use caulk_program::FuncId;
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,31 @@ pub struct Action {
     pub guard: Guard,
 }
 
+impl Action {
+    /// Steps of a link between two values of the caller, both sides together, before it is dropped.
+    const MAX_LINK_STEPS: usize = 3;
+    /// Steps to what is freed or allocated, when that happens only sometimes.
+    const MAX_UNSURE_STEPS: usize = 2;
+
+    /// Whether a caller can do anything with it. What ends up in a global is the global's (SPARROW has no Alloc2Glob
+    /// either); what may happen far away, sometimes, changes no decision.
+    fn matters(&self) -> bool {
+        let unsure = self.guard.is_hidden();
+        let far = |path: &AccessPath| {
+            let is_global = matches!(path.root, PathRoot::Global(_));
+            (unsure && (is_global || path.steps.len() > Self::MAX_UNSURE_STEPS)) || (is_global && path.steps.len() > 1)
+        };
+        match (&self.subject, &self.to) {
+            (Subject::Alloc(_), Destination::Store(to)) => !matches!(to.root, PathRoot::Global(_)) && !far(to),
+            (Subject::Alloc(_), _) => false,
+            (Subject::Value(path), Destination::Store(to)) => {
+                !far(path) && !far(to) && path.steps.len() + to.steps.len() <= Self::MAX_LINK_STEPS
+            }
+            (Subject::Value(path), _) => !far(path),
+        }
+    }
+}
+
 /// What a caller must know of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
@@ -73,8 +98,7 @@ impl Summary {
         self.actions.is_empty() && self.overwritten.is_empty() && !self.no_return
     }
 
-    /// Drops actions that say no more than others: when a structure is kept, so is all it leads to; and where a value is
-    /// linked from deep inside something else matters to nobody.
+    /// Drops actions that say no more than others, or nothing that a caller can use.
     pub fn drop_implied(&mut self) {
         let kept: Vec<(AccessPath, Guard)> = self
             .actions
@@ -85,6 +109,7 @@ impl Summary {
                 Subject::Alloc(_) => None,
             })
             .collect();
+        // When a structure is kept, so is all it leads to.
         let is_implied = |path: &AccessPath, guard: &Guard| {
             kept.iter().any(|(known, under)| {
                 known.root == path.root
@@ -95,13 +120,28 @@ impl Summary {
         };
         self.actions.retain(|a| match (&a.subject, &a.to) {
             (Subject::Value(path), Destination::Keep | Destination::Unknown) => !is_implied(path, &a.guard),
-            (Subject::Value(path), Destination::Store(to)) => path.steps.len() + to.steps.len() <= Self::MAX_LINK_STEPS,
             _ => true,
         });
+        self.actions.retain(|a| a.matters());
+        self.drop_unused_blocks();
     }
 
-    /// Steps of a link between two values of the caller, both sides together, before it is dropped.
-    const MAX_LINK_STEPS: usize = 3;
+    /// Blocks that no action speaks of any more go, and the others are numbered anew.
+    fn drop_unused_blocks(&mut self) {
+        let mut renumber: Vec<Option<BlockId>> = vec![None; self.blocks.len()];
+        let mut blocks = Vec::new();
+        for action in &mut self.actions {
+            if let Subject::Alloc(id) = &mut action.subject {
+                let new = *renumber[id.0 as usize].get_or_insert_with(|| {
+                    blocks.push(self.blocks[id.0 as usize].clone());
+                    BlockId(blocks.len() as u32 - 1)
+                });
+                *id = new;
+            }
+        }
+        self.blocks = blocks;
+        self.actions.sort();
+    }
 
     /// Keeps the `max` actions that matter most to callers: what is freed or kept near the root, then what is allocated.
     /// True when some had to go.
@@ -122,7 +162,7 @@ impl Summary {
         };
         self.actions.sort_by_key(depth);
         self.actions.truncate(max);
-        self.actions.sort();
+        self.drop_unused_blocks();
         true
     }
 

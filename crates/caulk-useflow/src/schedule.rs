@@ -7,6 +7,7 @@ use caulk_models::Models;
 use caulk_program::{FuncId, Program};
 use caulk_summary::Summary;
 use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::config::UseflowConfig;
 use crate::function::{is_impure, is_relevant};
@@ -105,7 +106,8 @@ fn analyse_one(
     Outcome::Analysed(Box::new(report))
 }
 
-/// A cycle of the call graph: summaries start at "no effect" and grow, round after round.
+/// A cycle of the call graph: summaries start at "no effect" and grow, round after round. A round goes bottom-up as far as
+/// a cycle has a bottom, so that an effect passes through a long chain of calls in one round.
 fn analyse_component(
     program: &Program,
     models: &Models,
@@ -115,43 +117,83 @@ fn analyse_component(
     known: &mut [bool],
     statistics: &mut Statistics,
 ) {
-    let mut pending: Vec<FuncId> = component.to_vec();
-    let mut is_member = vec![false; reports.len()];
-    component.iter().for_each(|f| is_member[f.0 as usize] = true);
-    let mut analysed = vec![false; reports.len()];
+    let levels = component_levels(program, component);
+    let mut pending: FxHashSet<FuncId> = component.iter().copied().collect();
+    let members: FxHashSet<FuncId> = pending.clone();
     for round in 0..config.max_rounds {
         statistics.rounds = statistics.rounds.max(round + 1);
-        let results: Vec<(FuncId, Outcome)> = pending
-            .par_iter()
-            .with_max_len(4)
-            .map(|f| (*f, analyse_one(program, models, config, *f, reports, known)))
-            .collect();
-        let mut changed: Vec<FuncId> = Vec::new();
-        for (function, outcome) in results {
-            let index = function.0 as usize;
-            let report = match outcome {
-                Outcome::Skipped(report) | Outcome::Analysed(report) => *report,
-            };
-            if !known[index] || report.summary != reports[index].summary {
-                changed.push(function);
+        let mut waiting: FxHashSet<FuncId> = FxHashSet::default();
+        for level in &levels {
+            let now: Vec<FuncId> = level.iter().copied().filter(|f| pending.remove(f)).collect();
+            let results: Vec<(FuncId, Outcome)> = now
+                .par_iter()
+                .with_max_len(4)
+                .map(|f| (*f, analyse_one(program, models, config, *f, reports, known)))
+                .collect();
+            for (function, outcome) in results {
+                let (Outcome::Skipped(report) | Outcome::Analysed(report)) = outcome;
+                let index = function.0 as usize;
+                let changed = report.summary != reports[index].summary;
+                known[index] = true;
+                reports[index] = *report;
+                if changed {
+                    // Callers further up are still to come in this round; the others wait for the next.
+                    waiting.extend(program.callers(function).filter(|c| members.contains(c)));
+                }
             }
-            known[index] = true;
-            analysed[index] = true;
-            reports[index] = report;
+            if round > 0 {
+                pending.extend(waiting.iter().copied());
+            }
         }
-        let mut next: Vec<FuncId> =
-            changed.iter().flat_map(|f| program.callers(*f)).filter(|caller| is_member[caller.0 as usize]).collect();
-        next.sort();
-        next.dedup();
-        if next.is_empty() {
+        pending = waiting;
+        if pending.is_empty() {
             break;
         }
-        pending = next;
     }
     for function in component {
-        statistics.analysed += usize::from(analysed[function.0 as usize]);
-        statistics.cut += usize::from(reports[function.0 as usize].summary.cut);
+        statistics.analysed += 1;
+        // What still changed when the rounds were over may be incomplete.
+        let report = &mut reports[function.0 as usize];
+        report.summary.cut |= pending.contains(function);
+        statistics.cut += usize::from(report.summary.cut);
     }
+}
+
+/// The functions of a component by level: calls go down, except those that close a cycle.
+fn component_levels(program: &Program, component: &[FuncId]) -> Vec<Vec<FuncId>> {
+    let members: FxHashSet<FuncId> = component.iter().copied().collect();
+    let mut level: FxHashMap<FuncId, usize> = FxHashMap::default();
+    let mut seen: FxHashSet<FuncId> = FxHashSet::default();
+    let inside = |f: FuncId| -> Vec<FuncId> { program.callees(f).filter(|c| members.contains(c)).collect() };
+    for &start in component {
+        if !seen.insert(start) {
+            continue;
+        }
+        let mut stack = vec![(start, inside(start), 0usize)];
+        while let Some((function, callees, next)) = stack.last_mut() {
+            if let Some(&callee) = callees.get(*next) {
+                *next += 1;
+                if seen.insert(callee) {
+                    let below = inside(callee);
+                    stack.push((callee, below, 0));
+                }
+                continue;
+            }
+            // A callee without a level yet is on the stack: the call closes a cycle.
+            let height = callees.iter().filter_map(|c| level.get(c)).map(|l| l + 1).max().unwrap_or(0);
+            level.insert(*function, height);
+            stack.pop();
+        }
+    }
+    let mut levels: Vec<Vec<FuncId>> = Vec::new();
+    for &function in component {
+        let height = level[&function];
+        if levels.len() <= height {
+            levels.resize_with(height + 1, Vec::new);
+        }
+        levels[height].push(function);
+    }
+    levels
 }
 
 /// Components by how far above the leaves they are.
