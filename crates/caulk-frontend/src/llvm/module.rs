@@ -3,11 +3,13 @@
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::Path;
 use std::ptr;
+use std::sync::Once;
 
 use llvm_sys::bit_reader::LLVMParseBitcodeInContext2;
 use llvm_sys::core::*;
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
 use llvm_sys::prelude::*;
+use llvm_sys::support::LLVMParseCommandLineOptions;
 use llvm_sys::target::{LLVMGetModuleDataLayout, LLVMPointerSize, LLVMTargetDataRef};
 use llvm_sys::transforms::pass_builder::*;
 
@@ -31,8 +33,23 @@ pub enum ReadError {
 /// LLVM would print and exit on an error; a unit we cannot read is reported like any other.
 extern "C" fn ignore_diagnostic(_: LLVMDiagnosticInfoRef, _: *mut c_void) {}
 
+/// LLVM's reader verifies the whole module just to know whether to drop its debug info, a quarter of all reading, and
+/// ends the process if the module is broken. What we read was written, and checked if it came from elsewhere, by the
+/// clang of the same version.
+const READER_OPTIONS: [&CStr; 2] = [c"caulk", c"-disable-auto-upgrade-debug-info"];
+
+fn set_reader_options() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let arguments = READER_OPTIONS.map(CStr::as_ptr);
+        // SAFETY: C strings that live for ever, as many as told; options are set before any module is read.
+        unsafe { LLVMParseCommandLineOptions(arguments.len() as i32, arguments.as_ptr(), ptr::null()) }
+    });
+}
+
 impl Module {
     pub fn read(path: &Path) -> Result<Self, ReadError> {
+        set_reader_options();
         let shown = || path.display().to_string();
         let c_path = CString::new(path.as_os_str().as_encoded_bytes())
             .map_err(|e| ReadError::Open { path: shown(), message: e.to_string() })?;
@@ -54,9 +71,10 @@ impl Module {
                 this.module = ptr::null_mut();
                 return Err(ReadError::Parse { path: shown() });
             }
-            // Debug records have no getters in this C API; the older calls have.
-            LLVMSetIsNewDbgInfoFormat(this.module, 0);
             this.run_passes(c"inferattrs").map_err(|message| ReadError::Passes { path: shown(), message })?;
+            // Debug records have no getters in this C API; the older calls have. Not before the passes: they would
+            // turn all of them into records and back.
+            LLVMSetIsNewDbgInfoFormat(this.module, 0);
             Ok(this)
         }
     }
