@@ -64,7 +64,12 @@ impl Action {
             (unsure && (is_global || path.steps.len() > Self::MAX_UNSURE_STEPS)) || (is_global && path.steps.len() > 1)
         };
         match (&self.subject, &self.to) {
-            (Subject::Alloc(_), Destination::Store(to)) => !matches!(to.root, PathRoot::Global(_)) && !far(to),
+            // A block that may or may not be there is followed only if it is handed to the caller itself.
+            (Subject::Alloc(_), Destination::Store(to)) => match to.root {
+                PathRoot::Return => !unsure || to.steps.is_empty(),
+                PathRoot::Param(_) => !unsure && !far(to),
+                PathRoot::Global(_) => false,
+            },
             (Subject::Alloc(_), _) => false,
             (Subject::Value(path), Destination::Store(to)) => {
                 !far(path) && !far(to) && path.steps.len() + to.steps.len() <= Self::MAX_LINK_STEPS
@@ -109,6 +114,15 @@ impl Summary {
                 Subject::Alloc(_) => None,
             })
             .collect();
+        let destroyed: Vec<AccessPath> = self
+            .actions
+            .iter()
+            .filter(|a| a.to == Destination::Free { deep: true })
+            .filter_map(|a| match &a.subject {
+                Subject::Value(path) => Some(path.clone()),
+                Subject::Alloc(_) => None,
+            })
+            .collect();
         // When a structure is kept, so is all it leads to.
         let is_implied = |path: &AccessPath, guard: &Guard| {
             kept.iter().any(|(known, under)| {
@@ -120,6 +134,15 @@ impl Summary {
         };
         self.actions.retain(|a| match (&a.subject, &a.to) {
             (Subject::Value(path), Destination::Keep | Destination::Unknown) => !is_implied(path, &a.guard),
+            // Whoever holds what a destructor is given takes all of it to be freed with it.
+            (Subject::Value(path), Destination::Free { .. }) if a.guard.is_hidden() => {
+                let is_part = |whole: &AccessPath| {
+                    whole.root == path.root
+                        && whole.steps.len() < path.steps.len()
+                        && path.steps.starts_with(&whole.steps)
+                };
+                !destroyed.iter().any(is_part)
+            }
             _ => true,
         });
         self.actions.retain(|a| a.matters());

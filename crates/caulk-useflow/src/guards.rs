@@ -17,9 +17,6 @@ enum Class {
 
 /// The guard of an effect that happened at some exits and not at others.
 pub fn guard(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(InstId, Alternative)]) -> Guard {
-    if did.iter().any(|(_, a)| a.rests_on_hidden) {
-        return Guard::Hidden;
-    }
     if did_not.is_empty() {
         return Guard::Always;
     }

@@ -2,7 +2,7 @@
 //! done to.
 
 use caulk_ir::{Inst, InstId, Operand};
-use caulk_memory::{Relation, ValueId, ValueNode};
+use caulk_memory::{AccessPath, Relation, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::FuncId;
 use caulk_summary::{Destination, Guard, Subject};
@@ -111,7 +111,7 @@ fn fresh_block(
 }
 
 /// Puts a fresh object where the callee put it. False when that place cannot be named here.
-fn place(view: &mut View<'_>, call: InstId, to: &caulk_memory::AccessPath, object: &mut Fresh) -> bool {
+fn place(view: &mut View<'_>, call: InstId, to: &AccessPath, object: &mut Fresh) -> bool {
     match view.resolve(call, to) {
         Some(Resolved::Operand(Operand::Value(value))) => {
             object.first.add_name(value);
@@ -131,7 +131,7 @@ fn place(view: &mut View<'_>, call: InstId, to: &caulk_memory::AccessPath, objec
 }
 
 /// The fact a given guard amounts to here: an empty list when it surely holds, None when it surely does not.
-fn given(view: &mut View<'_>, call: InstId, path: &caulk_memory::AccessPath, relation: Relation) -> Option<Vec<Fact>> {
+fn given(view: &mut View<'_>, call: InstId, path: &AccessPath, relation: Relation) -> Option<Vec<Fact>> {
     match view.resolve(call, path) {
         Some(Resolved::Operand(operand)) => match view.body.constant(operand).map(crate::facts::number_of) {
             Some(Some(number)) => relation.holds(number).then(Vec::new),
@@ -167,7 +167,11 @@ pub fn given_values(view: &mut View<'_>) -> Vec<ValueId> {
                     values.extend(call.args.iter().filter_map(|a| view.values.of_operand(*a)).map(|c| c.base));
                 }
                 for action in &effect.summary.actions {
-                    if let Subject::Value(path) = &action.subject {
+                    // What a callee may do to a part of what it is given is not worth following.
+                    let is_far = |path: &AccessPath| action.guard.is_hidden() && !path.steps.is_empty();
+                    if let Subject::Value(path) = &action.subject
+                        && !is_far(path)
+                    {
                         values.extend(view.resolve_value(inst, path));
                     }
                 }
@@ -203,17 +207,15 @@ fn look_through_choices(view: &View<'_>, values: &mut Vec<ValueId>) {
     }
 }
 
-/// A pointer parameter, or something loaded from a parameter or a global, not too far away to matter to a caller.
+/// A pointer parameter, or something loaded from one, not too far away to matter to a caller. What globals hold is theirs,
+/// and no caller follows it.
 fn is_given(view: &View<'_>, value: ValueId) -> bool {
-    const MAX_LOADS_FROM_PARAM: u8 = 2;
-    const MAX_LOADS_FROM_GLOBAL: u8 = 1;
+    const MAX_LOADS: u8 = 2;
     match view.values.node(value) {
         ValueNode::Param(_) => true,
-        ValueNode::Load(..) => match view.values.root(value) {
-            ValueNode::Param(_) => view.values.depth(value) <= MAX_LOADS_FROM_PARAM,
-            ValueNode::Global(_) => view.values.depth(value) <= MAX_LOADS_FROM_GLOBAL,
-            _ => false,
-        },
+        ValueNode::Load(..) => {
+            matches!(view.values.root(value), ValueNode::Param(_)) && view.values.depth(value) <= MAX_LOADS
+        }
         _ => false,
     }
 }
