@@ -317,15 +317,12 @@ fn compare_candidates(section: &Section, expected: &[Expectation], mut found: Ve
 // ---------------------------------------------------------------------------------------------------------------------
 // Summaries
 
-/// The block as it should be today: the functions it names, each with its lines, comments where they stood.
+/// The functions a block names, each with its lines of today.
 fn summary_lines(section: &Section, block: &SummaryBlock, ran: &Ran) -> Vec<String> {
     let mut lines = Vec::new();
     let mut done: Vec<&str> = Vec::new();
-    for line in section.text(&block.lines) {
-        let Some((function, _)) = line.split_once(": ").filter(|_| !line.starts_with('#')) else {
-            lines.push(line.clone());
-            continue;
-        };
+    for line in section.text(&block.lines).iter().filter(|line| !is_comment(line)) {
+        let function = function_of(line);
         if done.contains(&function) {
             continue;
         }
@@ -343,10 +340,31 @@ fn summary_lines(section: &Section, block: &SummaryBlock, ran: &Ran) -> Vec<Stri
     lines
 }
 
+fn is_comment(line: &str) -> bool {
+    line.starts_with('#')
+}
+
+fn function_of(line: &str) -> &str {
+    line.split_once(": ").map_or(line, |(function, _)| function)
+}
+
+/// The new lines of a block with its old comments: each before the line it was before, or before the function of that.
+fn with_comments(old: &[String], mut lines: Vec<String>) -> Vec<String> {
+    for (index, comment) in old.iter().enumerate().filter(|(_, line)| is_comment(line)) {
+        let next = old[index..].iter().find(|line| !is_comment(line));
+        let at = next.and_then(|next| {
+            let same = lines.iter().position(|line| line == next);
+            same.or_else(|| lines.iter().position(|l| !is_comment(l) && function_of(l) == function_of(next)))
+        });
+        lines.insert(at.unwrap_or(lines.len()), comment.clone());
+    }
+    lines
+}
+
 fn compare_summary(section: &Section, block: &SummaryBlock, ran: &Ran) -> String {
-    let expected = section.text(&block.lines);
+    let expected: Vec<&String> = section.text(&block.lines).iter().filter(|line| !is_comment(line)).collect();
     let actual = summary_lines(section, block, ran);
-    if expected == actual {
+    if expected.iter().copied().eq(&actual) {
         return String::new();
     }
     let mut text = format!("{}: the summaries are others (-: expected, +: today)\n", section.at(block.lines.start));
@@ -367,11 +385,15 @@ fn compare_summary(section: &Section, block: &SummaryBlock, ran: &Ran) -> String
 
 /// Writes the summaries of today into the documents. Candidates stay as they are: what is a leak is for people to say.
 fn bless(sections: Vec<Section>) -> ExitCode {
-    let mut documents: BTreeMap<PathBuf, Vec<(std::ops::Range<usize>, Vec<String>)>> = BTreeMap::new();
+    type Replacement = (std::ops::Range<usize>, Vec<String>);
+    let mut documents: BTreeMap<PathBuf, Vec<Replacement>> = BTreeMap::new();
     for section in sections.iter().filter(|s| !s.summaries.is_empty()) {
         match run(section) {
             Ok(ran) => {
-                let new = section.summaries.iter().map(|b| (b.lines.clone(), summary_lines(section, b, &ran)));
+                let new = section.summaries.iter().map(|block| {
+                    let lines = summary_lines(section, block, &ran);
+                    (block.lines.clone(), with_comments(section.text(&block.lines), lines))
+                });
                 documents.entry(section.document.path.clone()).or_default().extend(new);
             }
             Err(failed) => {
