@@ -18,6 +18,7 @@ mod library;
 mod liveness;
 mod objects;
 mod propagate;
+mod refcount;
 mod schedule;
 mod summarize;
 

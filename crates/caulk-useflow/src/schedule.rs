@@ -12,7 +12,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::config::UseflowConfig;
 use crate::function::{is_impure, is_relevant};
 use crate::library;
-use crate::summarize::{Report, summarize};
+use crate::refcount::counted_types;
+use crate::summarize::{Report, World, summarize};
 
 /// Stage one's result for a whole program.
 #[derive(Debug, Default)]
@@ -42,19 +43,21 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
         known[function.0 as usize] = true;
     }
     let mut statistics = Statistics::default();
+    let counted = counted_types(program);
+    let world = World { program, models, config, counted: &counted };
     for wave in waves(program) {
         let (large, small): (Vec<_>, Vec<_>) = wave.into_iter().partition(|c| c.len() > 1);
         let results: Vec<(FuncId, Outcome)> = small
             .par_iter()
             .with_max_len(4)
-            .map(|component| (component[0], analyse_one(program, models, config, component[0], &reports, &known)))
+            .map(|component| (component[0], analyse_one(&world, component[0], &reports, &known)))
             .collect();
         for (function, outcome) in results {
             record(&mut reports, &mut known, &mut statistics, function, outcome);
         }
         for component in large {
             statistics.largest_component = statistics.largest_component.max(component.len());
-            analyse_component(program, models, config, component, &mut reports, &mut known, &mut statistics);
+            analyse_component(&world, component, &mut reports, &mut known, &mut statistics);
         }
     }
     Analysis { reports, statistics }
@@ -81,14 +84,8 @@ fn record(reports: &mut [Report], known: &mut [bool], statistics: &mut Statistic
     }
 }
 
-fn analyse_one(
-    program: &Program,
-    models: &Models,
-    config: &UseflowConfig,
-    function: FuncId,
-    reports: &[Report],
-    known: &[bool],
-) -> Outcome {
+fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &[bool]) -> Outcome {
+    let program = world.program;
     let summary_of = |f: FuncId| known[f.0 as usize].then(|| &reports[f.0 as usize].summary);
     let calls_matter = program.call_sites(function).iter().any(|site| {
         let targets = program.targets(site);
@@ -101,7 +98,7 @@ fn analyse_one(
         report.summary.impure = impure;
         return Outcome::Skipped(Box::new(report));
     }
-    let mut report = summarize(program, models, config, function, &body, &summary_of);
+    let mut report = summarize(world, function, &body, &summary_of);
     report.summary.impure = impure;
     Outcome::Analysed(Box::new(report))
 }
@@ -109,14 +106,13 @@ fn analyse_one(
 /// A cycle of the call graph: summaries start at "no effect" and grow, round after round. A round goes bottom-up as far as
 /// a cycle has a bottom, so that an effect passes through a long chain of calls in one round.
 fn analyse_component(
-    program: &Program,
-    models: &Models,
-    config: &UseflowConfig,
+    world: &World<'_>,
     component: &[FuncId],
     reports: &mut [Report],
     known: &mut [bool],
     statistics: &mut Statistics,
 ) {
+    let World { program, config, .. } = *world;
     let levels = component_levels(program, component);
     let mut pending: FxHashSet<FuncId> = component.iter().copied().collect();
     let members: FxHashSet<FuncId> = pending.clone();
@@ -125,11 +121,8 @@ fn analyse_component(
         let mut waiting: FxHashSet<FuncId> = FxHashSet::default();
         for level in &levels {
             let now: Vec<FuncId> = level.iter().copied().filter(|f| pending.remove(f)).collect();
-            let results: Vec<(FuncId, Outcome)> = now
-                .par_iter()
-                .with_max_len(4)
-                .map(|f| (*f, analyse_one(program, models, config, *f, reports, known)))
-                .collect();
+            let results: Vec<(FuncId, Outcome)> =
+                now.par_iter().with_max_len(4).map(|f| (*f, analyse_one(world, *f, reports, known))).collect();
             for (function, outcome) in results {
                 let (Outcome::Skipped(report) | Outcome::Analysed(report)) = outcome;
                 let index = function.0 as usize;

@@ -3,7 +3,7 @@
 use caulk_ir::{Body, Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueId, ValueNode};
 use caulk_models::Models;
-use caulk_program::{FuncId, Program};
+use caulk_program::{FuncId, Program, TypeId};
 use caulk_summary::{Action, Block, BlockId, Destination, Guard, Subject, Summary};
 use rustc_hash::FxHashSet;
 
@@ -28,18 +28,26 @@ pub struct Report {
 
 type Exit = (InstId, Alternative);
 
+/// What every function is looked at with.
+#[derive(Clone, Copy)]
+pub struct World<'a> {
+    pub program: &'a Program,
+    pub models: &'a Models,
+    pub config: &'a UseflowConfig,
+    /// Types whose objects count their references.
+    pub counted: &'a FxHashSet<TypeId>,
+}
+
 pub fn summarize<'a>(
-    program: &'a Program,
-    models: &Models,
-    config: &'a UseflowConfig,
+    world: &World<'a>,
     id: FuncId,
     body: &'a Body,
     summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
 ) -> Report {
-    let view = View::new(program, config, id, body, summary_of);
+    let view = View::new(world.program, world.config, id, body, summary_of);
     let mut summarizer = Summarizer {
         view,
-        models,
+        world: *world,
         history: History::default(),
         report: Report::default(),
         fresh_returns: FxHashSet::default(),
@@ -49,9 +57,9 @@ pub fn summarize<'a>(
     summarizer.report
 }
 
-struct Summarizer<'a, 'm> {
+struct Summarizer<'a> {
     view: View<'a>,
-    models: &'m Models,
+    world: World<'a>,
     history: History,
     report: Report,
     /// Values that are fresh blocks where they are returned: the return and the value.
@@ -60,7 +68,7 @@ struct Summarizer<'a, 'm> {
     may_return_null: bool,
 }
 
-impl Summarizer<'_, '_> {
+impl Summarizer<'_> {
     fn run(&mut self) {
         self.report.summary.no_return = self.never_returns();
         let objects = fresh(&mut self.view, &mut self.history);
@@ -123,7 +131,7 @@ impl Summarizer<'_, '_> {
         let flow = Propagation::run(&mut self.view, &mut self.history, start, vec![object.first.clone()]);
         self.report.summary.cut |= flow.cut;
         self.report.swallowed.extend(&flow.swallowed_by);
-        let is_heap = self.models.family(object.family).heap;
+        let is_heap = self.world.models.family(object.family).heap;
         let mut leaks: Vec<Exit> = Vec::new();
         let mut handed: Vec<(Exit, Vec<AccessPath>)> = Vec::new();
         let mut settled: Vec<Exit> = Vec::new();
@@ -143,9 +151,28 @@ impl Summarizer<'_, '_> {
                 self.add_candidate(&object, object.call, alternative, true);
             }
         }
+        self.leave_to_holders(&mut handed);
         if !handed.is_empty() {
             leaks.extend(settled);
             self.hand_out(&object, handed, leaks);
+        }
+    }
+
+    /// What the caller gets back and can reach through something else as well is that other thing's, unless it counts its
+    /// references: then a link from a registry holds nothing.
+    fn leave_to_holders(&mut self, handed: &mut [(Exit, Vec<AccessPath>)]) {
+        let info = self.view.program.function(self.view.id);
+        let returned = info.declaration.ret_pointee.target.map(|ty| self.view.program.resolve_struct(info.unit, ty));
+        let is_counted = returned.is_some_and(|ty| self.world.counted.contains(&ty));
+        for (_, paths) in handed {
+            let holds = |path: &AccessPath| match path.root {
+                PathRoot::Param(_) => true,
+                PathRoot::Global(_) => !is_counted,
+                PathRoot::Return => false,
+            };
+            if paths.iter().any(holds) {
+                paths.retain(|path| path.root != PathRoot::Return);
+            }
         }
     }
 
@@ -364,8 +391,7 @@ impl Summarizer<'_, '_> {
     /// The path of a cell from the returned value.
     fn path_from_result(&self, cell: Cell, result: Option<ValueId>) -> Option<AccessPath> {
         let result = result?;
-        let mut steps: Vec<(Offset, Option<(caulk_program::TypeId, u64)>)> =
-            vec![(cell.offset, self.view.values.field(cell))];
+        let mut steps: Vec<(Offset, Option<(TypeId, u64)>)> = vec![(cell.offset, self.view.values.field(cell))];
         let mut base = cell.base;
         while base != result {
             let ValueNode::Load(next, offset) = self.view.values.node(base) else { return None };
