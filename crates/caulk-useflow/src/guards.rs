@@ -26,6 +26,21 @@ pub fn guard(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(Ins
     given(view, did, did_not).unwrap_or(Guard::Hidden)
 }
 
+/// The guard of handing out a block as the result. That it may be null the caller sees anyway, so only the other ways that
+/// do not hand it out have to be told apart.
+pub fn guard_of_result(
+    view: &mut View<'_>,
+    did: &[(InstId, Alternative)],
+    mut did_not: Vec<(InstId, Alternative)>,
+) -> Guard {
+    let before = did_not.len();
+    did_not.retain(|(inst, a)| class(view, *inst, a) != Class::Known(Relation::ZERO));
+    match guard(view, did, &did_not) {
+        Guard::Always if did_not.len() < before => Guard::Told(Relation::NONZERO),
+        guard => guard,
+    }
+}
+
 fn told(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(InstId, Alternative)]) -> Option<Relation> {
     let mut classes = |exits: &[(InstId, Alternative)]| -> Option<Vec<Relation>> {
         let known = |(inst, alternative): &(InstId, Alternative)| match class(view, *inst, alternative) {

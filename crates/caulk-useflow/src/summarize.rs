@@ -11,7 +11,7 @@ use crate::alternative::{Alternative, Status};
 use crate::candidate::{Candidate, Kind};
 use crate::config::UseflowConfig;
 use crate::function::View;
-use crate::guards::{guard, returned};
+use crate::guards::{guard, guard_of_result, returned};
 use crate::history::History;
 use crate::objects::{Fresh, fresh, given_start, given_values};
 use crate::propagate::{Propagation, Start};
@@ -199,7 +199,11 @@ impl Summarizer<'_> {
             );
             did_not.extend(others.iter().cloned());
             did_not.extend(absent.exits.iter().cloned());
-            let guard = if object.hidden { Guard::Hidden } else { guard(&mut self.view, &did, &did_not) };
+            let guard = match (object.hidden, path == to_return) {
+                (true, _) => Guard::Hidden,
+                (false, true) => guard_of_result(&mut self.view, &did, did_not),
+                (false, false) => guard(&mut self.view, &did, &did_not),
+            };
             let subject = Subject::Alloc(id);
             let same = self
                 .report
@@ -227,6 +231,7 @@ impl Summarizer<'_> {
         }
         for ((exit, alternative), _) in handed.iter().filter(|(_, p)| p.contains(to_return)) {
             self.fresh_returns.extend(alternative.names.iter().map(|name| (*exit, *name)));
+            self.fresh_returns.insert((*exit, object.call));
         }
         let key = self.view.keys.of_operand(self.view.body, &self.view.values, object.call.into());
         let failed = |a: &Alternative| a.facts.iter().any(|f| Some(f.0) == key && f.1.implies(Relation::ZERO));

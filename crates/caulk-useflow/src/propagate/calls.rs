@@ -195,6 +195,8 @@ impl Propagation<'_, '_> {
                 current.rests_on_hidden = true;
                 current.settle(Status::Freed, event);
             }
+            // Where the caller is told whether its holder was taken, the object goes on in the holder either way.
+            _ if matches!(action.guard, Guard::Told(_) | Guard::Given(..)) => {}
             Destination::Keep | Destination::Unknown => {
                 let event = self.history.add(current.event, inst, Event::Kept);
                 current.settle(Status::Kept, event);
