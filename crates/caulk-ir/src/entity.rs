@@ -19,9 +19,11 @@ macro_rules! entity {
         pub struct $name(pub u32);
 
         impl Entity for $name {
+            #[inline]
             fn from_index(index: usize) -> Self {
                 Self(u32::try_from(index).expect("a table has fewer than 2^32 entries"))
             }
+            #[inline]
             fn index(self) -> usize {
                 self.0 as usize
             }
@@ -90,12 +92,18 @@ impl<K: Entity, V> EntityVec<K, V> {
         Self { items: Vec::with_capacity(capacity), key: PhantomData }
     }
 
+    pub fn reserve(&mut self, more: usize) {
+        self.items.reserve(more);
+    }
+
+    #[inline]
     pub fn push(&mut self, value: V) -> K {
         let key = K::from_index(self.items.len());
         self.items.push(value);
         key
     }
 
+    #[inline]
     pub fn len(&self) -> usize {
         self.items.len()
     }
@@ -104,6 +112,7 @@ impl<K: Entity, V> EntityVec<K, V> {
         self.items.is_empty()
     }
 
+    #[inline]
     pub fn get(&self, key: K) -> Option<&V> {
         self.items.get(key.index())
     }
@@ -147,12 +156,14 @@ impl<K: Entity, V> From<Vec<V>> for EntityVec<K, V> {
 
 impl<K: Entity, V> Index<K> for EntityVec<K, V> {
     type Output = V;
+    #[inline]
     fn index(&self, key: K) -> &V {
         &self.items[key.index()]
     }
 }
 
 impl<K: Entity, V> IndexMut<K> for EntityVec<K, V> {
+    #[inline]
     fn index_mut(&mut self, key: K) -> &mut V {
         &mut self.items[key.index()]
     }

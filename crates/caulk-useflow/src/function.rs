@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand, Type};
-use caulk_memory::{AccessPath, Cell, PathRoot, ValueId, ValueTable};
+use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueId, ValueNode, ValueTable};
 use caulk_program::{CallKind, FuncId, Outcome, Program};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
 use smallvec::SmallVec;
 
 use crate::config::UseflowConfig;
-use crate::facts::Keys;
+use crate::facts::{Keys, number_of};
 use crate::liveness::Liveness;
 
 pub struct View<'a> {
@@ -125,6 +125,17 @@ impl<'a> View<'a> {
             Resolved::Operand(operand) => Some(self.values.of_operand(operand)?.base),
             Resolved::Cell(cell) => self.values.loaded(cell),
         }
+    }
+
+    /// What is known of an operand without following any path: constants, and addresses of variables, which are not null.
+    pub fn evident(&self, operand: Operand) -> Option<Relation> {
+        if let Some(constant) = self.body.constant(operand)
+            && let Some(number) = number_of(constant)
+        {
+            return Some(Relation::Eq(number));
+        }
+        let cell = self.values.of_operand(operand)?;
+        matches!(self.values.node(cell.base), ValueNode::Local(_) | ValueNode::Global(_)).then_some(Relation::NONZERO)
     }
 
     pub fn line(&self, inst: InstId) -> u32 {

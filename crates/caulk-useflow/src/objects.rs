@@ -133,10 +133,10 @@ fn place(view: &mut View<'_>, call: InstId, to: &AccessPath, object: &mut Fresh)
 /// The fact a given guard amounts to here: an empty list when it surely holds, None when it surely does not.
 fn given(view: &mut View<'_>, call: InstId, path: &AccessPath, relation: Relation) -> Option<Vec<Fact>> {
     match view.resolve(call, path) {
-        Some(Resolved::Operand(operand)) => match view.body.constant(operand).map(crate::facts::number_of) {
-            Some(Some(number)) => relation.holds(number).then(Vec::new),
-            Some(None) => Some(Vec::new()),
-            None => {
+        Some(Resolved::Operand(operand)) => match view.evident(operand) {
+            Some(known) if known.contradicts(relation) => None,
+            Some(known) if known.implies(relation) => Some(Vec::new()),
+            _ => {
                 let key = view.keys.of_operand(view.body, &view.values, operand);
                 Some(key.map(|k| (k, relation)).into_iter().collect())
             }

@@ -51,6 +51,7 @@ pub fn summarize<'a>(
         history: History::default(),
         report: Report::default(),
         fresh_returns: FxHashSet::default(),
+        kept_returns: FxHashSet::default(),
         may_return_null: false,
     };
     summarizer.run();
@@ -64,6 +65,8 @@ struct Summarizer<'a> {
     report: Report,
     /// Values that are fresh blocks where they are returned: the return and the value.
     fresh_returns: FxHashSet<(InstId, InstId)>,
+    /// Blocks that somebody keeps on some way to a return.
+    kept_returns: FxHashSet<(InstId, InstId)>,
     /// Some fresh block that is returned may turn out null there.
     may_return_null: bool,
 }
@@ -152,6 +155,8 @@ impl Summarizer<'_> {
             }
         }
         self.leave_to_holders(&mut handed);
+        let kept = settled.iter().filter(|(_, a)| matches!(a.status, Status::Kept | Status::Unknown));
+        self.kept_returns.extend(kept.map(|(exit, _)| (*exit, object.call)));
         if !handed.is_empty() {
             leaks.extend(settled);
             self.hand_out(&object, handed, leaks);
@@ -282,6 +287,7 @@ impl Summarizer<'_> {
             for leaf in leaves {
                 match leaf {
                     Operand::Const(c) if body.consts[c].is_zero() => null = true,
+                    Operand::Value(v) if self.kept_returns.contains(&(exit, v)) => return,
                     Operand::Value(v) if self.fresh_returns.contains(&(exit, v)) => {}
                     _ => return,
                 }
@@ -333,6 +339,11 @@ impl Summarizer<'_> {
                         overwritten.push(path.clone());
                     }
                 }
+            }
+            // What is kept somewhere and given back as well is the keeper's; the result only points to it.
+            let is_result = |d: &Destination| matches!(d, Destination::Store(to) if to.root == PathRoot::Return);
+            if !destinations.iter().all(is_result) {
+                destinations.retain(|d| !is_result(d));
             }
             outcomes.push((exit, destinations));
         }

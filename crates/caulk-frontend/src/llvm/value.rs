@@ -11,6 +11,7 @@ pub use llvm_sys::{
     LLVMValueKind as ValueKind,
 };
 use llvm_sys::{LLVMAttributeFunctionIndex, LLVMAttributeReturnIndex, LLVMThreadLocalMode};
+use smallvec::SmallVec;
 
 use super::metadata::Metadata;
 use super::module::Module;
@@ -331,7 +332,7 @@ impl<'m> Value<'m> {
         }
     }
 
-    pub fn successors(self) -> Vec<BlockRef<'m>> {
+    pub fn successors(self) -> SmallVec<[BlockRef<'m>; 2]> {
         unsafe {
             (0..LLVMGetNumSuccessors(self.0)).map(|i| BlockRef(LLVMGetSuccessor(self.0, i), PhantomData)).collect()
         }

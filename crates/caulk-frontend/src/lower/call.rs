@@ -1,6 +1,6 @@
 //! Calls.
 
-use caulk_ir::{CallData, CallFlags, Callee, Inst, Operand};
+use caulk_ir::{CallData, CallFlags, Callee, Inst, Operand, Type};
 use smallvec::SmallVec;
 
 use super::function::FunctionLowering;
@@ -34,16 +34,20 @@ impl<'m> FunctionLowering<'_, 'm> {
     }
 
     fn call_data(&mut self, inst: Value<'m>, target: Value<'m>) -> CallData {
-        let args: Vec<Value<'m>> = inst.args().collect();
+        let args: SmallVec<[Value<'m>; 8]> = inst.args().collect();
         let ty = inst.called_type();
+        let arg_types: SmallVec<[Type; 4]> = args.iter().map(|a| self.unit.lower_type(a.ty())).collect();
+        // Only pointers can have the attribute, and asking LLVM takes longer than looking at the type.
         let by_value = (0..args.len() as u16).filter(|&i| {
-            inst.call_attribute(AttributeSite::Param(u32::from(i)), Attribute::ByVal, &self.unit.attributes).is_some()
+            let site = AttributeSite::Param(u32::from(i));
+            arg_types[usize::from(i)] == Type::Ptr
+                && inst.call_attribute(site, Attribute::ByVal, &self.unit.attributes).is_some()
         });
         CallData {
             by_value: by_value.collect(),
             callee: self.callee(target),
-            arg_types: args.iter().map(|a| self.unit.lower_type(a.ty())).collect(),
             args: args.into_iter().map(|a| self.operand(a)).collect::<SmallVec<[Operand; 4]>>(),
+            arg_types,
             ret: self.unit.lower_type(inst.ty()),
             variadic: ty.is_variadic(),
             flags: self.call_flags(inst),

@@ -22,6 +22,8 @@ pub(super) struct FunctionLowering<'l, 'm> {
     pub blocks: FxHashMap<BlockRef<'m>, BlockId>,
     pub variables: FxHashMap<Metadata<'m>, VarId>,
     places: FxHashMap<Metadata<'m>, PlaceId>,
+    /// The location last asked for: most instructions share that of the one before.
+    last_place: Option<(Metadata<'m>, PlaceId)>,
     /// Where the next instruction goes, and the place it has.
     pub block: BlockId,
     pub place: PlaceId,
@@ -48,6 +50,7 @@ pub(super) fn lower_body<'m>(unit: &mut Lowering<'m>, value: Value<'m>) -> Body 
         blocks: FxHashMap::default(),
         variables: FxHashMap::default(),
         places: FxHashMap::default(),
+        last_place: None,
         block: BlockId(0),
         place: nowhere,
         nowhere,
@@ -74,27 +77,57 @@ impl<'m> FunctionLowering<'_, 'm> {
 
     fn lower_blocks(&mut self, function: Value<'m>) {
         let blocks = function.blocks();
-        for &block in &blocks {
-            let id = self.draft.blocks.push(Vec::new());
-            self.blocks.insert(block, id);
-            for inst in block.instructions() {
-                if !is_void(inst) {
-                    let reserved = self.draft.add_inst(Inst::Unreachable, self.nowhere);
-                    self.values.insert(inst, reserved);
-                }
-            }
+        // LLVM keeps instructions in linked lists, so that walking them twice costs more than a list of our own.
+        let mut code: Vec<Value<'m>> = Vec::new();
+        let mut ends = Vec::with_capacity(blocks.len());
+        for block in &blocks {
+            code.extend(block.instructions());
+            ends.push(code.len());
         }
-        for &block in &blocks {
-            self.block = self.blocks[&block];
-            for inst in block.instructions() {
+        self.reserve(code.len(), blocks.len());
+        self.reserve_values(&blocks, &code, &ends);
+        let mut start = 0;
+        for (block, end) in blocks.iter().zip(ends) {
+            self.block = self.blocks[block];
+            for &inst in &code[start..end] {
                 self.place = inst.debug_location().map_or(self.nowhere, |l| self.lower_place(l));
                 self.lower_instruction(inst);
             }
+            start = end;
         }
     }
 
+    /// Gives every block and every value its number.
+    fn reserve_values(&mut self, blocks: &[BlockRef<'m>], code: &[Value<'m>], ends: &[usize]) {
+        let mut start = 0;
+        for (&block, &end) in blocks.iter().zip(ends) {
+            let id = self.draft.blocks.push(Vec::with_capacity(end - start));
+            self.blocks.insert(block, id);
+            start = end;
+        }
+        for &inst in code.iter().filter(|i| !is_void(**i)) {
+            let reserved = self.draft.add_inst(Inst::Unreachable, self.nowhere);
+            self.values.insert(inst, reserved);
+        }
+    }
+
+    /// Makes room: growing step by step copies large functions over and over.
+    fn reserve(&mut self, insts: usize, blocks: usize) {
+        self.blocks.reserve(blocks);
+        self.draft.insts.reserve(insts);
+        self.draft.inst_places.reserve(insts);
+        self.values.reserve(insts);
+    }
+
     pub fn lower_place(&mut self, location: Metadata<'m>) -> PlaceId {
-        self.lower_place_at_depth(location, 0)
+        if let Some((known, place)) = self.last_place
+            && known == location
+        {
+            return place;
+        }
+        let place = self.lower_place_at_depth(location, 0);
+        self.last_place = Some((location, place));
+        place
     }
 
     fn lower_place_at_depth(&mut self, location: Metadata<'m>, depth: usize) -> PlaceId {

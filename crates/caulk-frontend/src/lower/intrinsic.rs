@@ -95,7 +95,7 @@ fn meaning_of(full: &str) -> Meaning {
 
 impl<'m> FunctionLowering<'_, 'm> {
     pub fn lower_intrinsic(&mut self, inst: Value<'m>, id: u32) {
-        let args: Vec<Value<'m>> = inst.args().collect();
+        let args: SmallVec<[Value<'m>; 4]> = inst.args().collect();
         match self.unit.intrinsics.meaning(id) {
             Meaning::DeclareVariable => self.declare_variable(&args),
             Meaning::VariableValue => self.bind_variable(&args),

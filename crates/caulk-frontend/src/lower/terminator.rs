@@ -1,6 +1,7 @@
 //! Instructions that end a block.
 
-use caulk_ir::{Inst, UnknownReason};
+use caulk_ir::{BlockId, Inst, UnknownReason};
+use smallvec::SmallVec;
 
 use super::function::FunctionLowering;
 use crate::llvm::{Opcode, Value};
@@ -8,7 +9,7 @@ use crate::llvm::{Opcode, Value};
 impl<'m> FunctionLowering<'_, 'm> {
     pub fn lower_terminator(&mut self, inst: Value<'m>) {
         use Opcode::*;
-        let targets: Vec<_> = inst.successors().into_iter().map(|b| self.blocks[&b]).collect();
+        let targets: SmallVec<[BlockId; 2]> = inst.successors().into_iter().map(|b| self.blocks[&b]).collect();
         let lowered = match inst.opcode() {
             LLVMRet if inst.operand_count() == 0 => Inst::Return { value: None },
             LLVMRet => Inst::Return { value: Some(self.operand_with_parts(inst.operand(0))) },
@@ -20,7 +21,11 @@ impl<'m> FunctionLowering<'_, 'm> {
             LLVMSwitch => self.lower_switch(inst, &targets),
             LLVMIndirectBr => {
                 let address = self.operand(inst.operand(0));
-                if targets.is_empty() { Inst::Unreachable } else { Inst::IndirectJump { address, targets } }
+                if targets.is_empty() {
+                    Inst::Unreachable
+                } else {
+                    Inst::IndirectJump { address, targets: targets.into_vec() }
+                }
             }
             LLVMResume => Inst::Resume { value: self.operand(inst.operand(0)) },
             LLVMUnreachable => Inst::Unreachable,
@@ -34,17 +39,17 @@ impl<'m> FunctionLowering<'_, 'm> {
         self.emit(lowered);
     }
 
-    fn jump_to_any(&mut self, targets: Vec<caulk_ir::BlockId>) {
+    fn jump_to_any(&mut self, targets: SmallVec<[BlockId; 2]>) {
         let address = self.draft.constant(caulk_ir::Constant::Undef(caulk_ir::Type::Ptr));
         let jump = match targets.as_slice() {
             [] => Inst::Unreachable,
             [only] => Inst::Jump { target: *only },
-            _ => Inst::IndirectJump { address, targets },
+            _ => Inst::IndirectJump { address, targets: targets.into_vec() },
         };
         self.emit(jump);
     }
 
-    fn lower_switch(&mut self, inst: Value<'m>, targets: &[caulk_ir::BlockId]) -> Inst {
+    fn lower_switch(&mut self, inst: Value<'m>, targets: &[BlockId]) -> Inst {
         // Operands: value, default, then case and target in turn; successors: default, then the targets.
         let ty = self.unit.lower_type(inst.operand(0).ty());
         let value = self.operand(inst.operand(0));

@@ -11,7 +11,14 @@ pub fn run(draft: Draft) -> Body {
     for (new, old) in in_order.iter().enumerate() {
         renumber[*old] = Some(InstId(new as u32));
     }
-    let mut body = Body { vars, places, ..Body::default() };
+    let mut body = Body {
+        insts: EntityVec::with_capacity(in_order.len()),
+        inst_places: EntityVec::with_capacity(in_order.len()),
+        blocks: EntityVec::with_capacity(blocks.len()),
+        consts: EntityVec::with_capacity(consts.len()),
+        vars,
+        places,
+    };
     let mut used_consts: EntityVec<ConstId, Option<ConstId>> = vec![None; consts.len()].into();
     for old in in_order {
         let mut inst = std::mem::replace(&mut insts[old], Inst::Unreachable);

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::{Propagation, names};
 use crate::alternative::{Alternative, Status};
-use crate::facts::{Fact, learn, number_of, shared};
+use crate::facts::{Fact, learn, shared};
 use crate::function::Resolved;
 use crate::history::Event;
 
@@ -297,13 +297,15 @@ impl Propagation<'_, '_> {
         current: &Alternative,
     ) -> Option<Decided> {
         let key = match self.view.resolve(inst, path) {
-            Some(Resolved::Operand(operand)) => match self.view.body.constant(operand).map(number_of) {
-                Some(Some(number)) => return relation.holds(number).then_some(Decided::Certain),
-                Some(None) => return Some(Decided::Hidden),
+            Some(Resolved::Operand(operand)) => {
                 // A pointer to the object itself is not null.
-                None if names(current, operand) && relation == Relation::NONZERO => return Some(Decided::Certain),
-                None => self.view.keys.of_operand(self.view.body, &self.view.values, operand),
-            },
+                let is_object = names(current, operand);
+                match self.view.evident(operand).or(is_object.then_some(Relation::NONZERO)) {
+                    Some(known) if known.contradicts(relation) => return None,
+                    Some(known) if known.implies(relation) => return Some(Decided::Certain),
+                    _ => self.view.keys.of_operand(self.view.body, &self.view.values, operand),
+                }
+            }
             Some(Resolved::Cell(cell)) => Some(self.view.keys.of_cell(cell)),
             None => None,
         };
