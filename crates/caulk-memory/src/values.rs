@@ -160,6 +160,22 @@ impl ValueTable {
         self.fields.get(&(cell.base, cell.offset)).copied()
     }
 
+    /// The structure a value points to, as the fields that are addressed through it tell.
+    pub fn structure(&self, base: ValueId) -> Option<TypeId> {
+        let whole = |((at, offset), (ty, field)): (&(ValueId, Offset), &(TypeId, u64))| {
+            (*at == base && *offset == Offset::Known(*field as i64)).then_some(*ty)
+        };
+        self.fields.iter().filter_map(whole).min()
+    }
+
+    /// Offsets of the fields of a structure that are addressed anywhere.
+    pub fn touched_fields(&self, ty: TypeId) -> Vec<u64> {
+        let mut offsets: Vec<u64> = self.fields.values().filter(|f| f.0 == ty).map(|f| f.1).collect();
+        offsets.sort_unstable();
+        offsets.dedup();
+        offsets
+    }
+
     /// The access path of a value that starts at a parameter or a global.
     pub fn path(&self, id: ValueId) -> Option<AccessPath> {
         match self.node(id) {

@@ -48,10 +48,24 @@ impl<'a> Assembly<'a> {
         };
         for (chunk, facts) in facts.iter().enumerate() {
             this.chunk(chunk, facts);
+            this.number_sites(chunk, facts);
         }
         this.globals();
         this.problem.nodes = this.first_slot + this.slot_keys.len() as u32;
         this
+    }
+
+    /// Calls may go through fields that nothing is ever stored to; they need numbers as well.
+    fn number_sites(&mut self, chunk: usize, facts: &Facts) {
+        for site in &facts.sites {
+            self.node(chunk, site.callee);
+            site.args.iter().for_each(|&(_, key)| {
+                self.node(chunk, key);
+            });
+            site.ret.iter().for_each(|&key| {
+                self.node(chunk, key);
+            });
+        }
     }
 
     pub fn node(&mut self, chunk: usize, key: Key) -> u32 {

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 pub enum Guard {
     /// On every path on which the subject exists.
     Always,
-    /// Exactly when the returned value is so: the caller is told.
-    Told(Relation),
+    /// Exactly when the returned value is so: the caller is told. The second relation is what the returned value is
+    /// otherwise, where that says more than the opposite of the first.
+    Told(Relation, Option<Relation>),
     /// When a value the caller gives (or can read) is so.
     Given(AccessPath, Relation),
     /// Decided by something the caller cannot see.

@@ -74,7 +74,7 @@ fn object(program: &Program, id: FuncId, action: &crate::Action) -> Object {
     };
     let condition = match &action.guard {
         Guard::Always | Guard::Hidden => None,
-        Guard::Told(relation) => Some(format!("ret {relation}")),
+        Guard::Told(relation, _) => Some(format!("ret {relation}")),
         Guard::Given(value, relation) => Some(format!("{} {relation}", show(value))),
     };
     Object { path, action: word, to, conditional: action.guard != Guard::Always, condition }

@@ -12,19 +12,24 @@ pub fn path(program: &Program, function: FuncId, path: &AccessPath) -> String {
     // The address of a global is written as the global itself once it is loaded from.
     let mut is_address = matches!(path.root, PathRoot::Global(_));
     for step in &path.steps {
-        text = match (field_name(program, step), is_address) {
-            (Some(field), true) => format!("{text}.{field}"),
-            (Some(field), false) => format!("{text}->{field}"),
-            (None, true) if step.offset == Offset::ZERO => text,
-            (None, _) => match step.offset {
-                Offset::Known(0) => format!("*{text}"),
-                Offset::Known(offset) => format!("{text}[+{offset}]"),
-                Offset::Any => format!("{text}[*]"),
-            },
-        };
+        text = self::step(program, text, is_address, step);
         is_address = false;
     }
     if is_address { format!("&{text}") } else { text }
+}
+
+/// What is found one step on from a value. `is_address`: its text stands for a variable whose address the value is.
+pub fn step(program: &Program, text: String, is_address: bool, step: &PathStep) -> String {
+    match (field_name(program, step), is_address) {
+        (Some(field), true) => format!("{text}.{field}"),
+        (Some(field), false) => format!("{text}->{field}"),
+        (None, true) if step.offset == Offset::ZERO => text,
+        (None, _) => match step.offset {
+            Offset::Known(0) => format!("*{text}"),
+            Offset::Known(offset) => format!("{text}[+{offset}]"),
+            Offset::Any => format!("{text}[*]"),
+        },
+    }
 }
 
 fn root(program: &Program, function: FuncId, root: PathRoot) -> String {
@@ -64,7 +69,7 @@ pub fn action(program: &Program, function: FuncId, summary: &Summary, action: &A
     };
     match &action.guard {
         Guard::Always => what,
-        Guard::Told(relation) => format!("{what} if ret {relation}"),
+        Guard::Told(relation, _) => format!("{what} if ret {relation}"),
         Guard::Given(value, relation) => format!("{what} if {} {relation}", path(program, function, value)),
         Guard::Hidden => format!("{what} sometimes"),
     }

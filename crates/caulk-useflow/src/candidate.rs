@@ -5,6 +5,7 @@ use caulk_models::FamilyId;
 use caulk_program::FuncId;
 
 use crate::history::Event;
+use crate::slots::Slot;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -28,6 +29,8 @@ pub struct Candidate {
     pub exit: InstId,
     pub kind: Kind,
     pub variable: Option<VarId>,
+    /// The field that held it, for what is lost with its holder.
+    pub slot: Option<Slot>,
     /// Rests on something that stage one could not see.
     pub hidden: bool,
     /// Part of a larger object made by the same call.

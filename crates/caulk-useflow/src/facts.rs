@@ -356,7 +356,7 @@ pub fn shared(a: &FactList, b: &FactList) -> FactList {
 }
 
 /// A relation implied by both. Unlike numbers are covered by their sign only, so that loops settle.
-fn cover(a: Relation, b: Relation) -> Option<Relation> {
+pub fn cover(a: Relation, b: Relation) -> Option<Relation> {
     if a.implies(b) {
         return Some(b);
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueId, ValueNode, ValueTable};
-use caulk_program::{CallKind, FuncId, Outcome, Program};
+use caulk_program::{FuncId, Outcome, Program};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
 use smallvec::SmallVec;
 
@@ -166,9 +166,6 @@ fn effect_of<'a>(
     summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
 ) -> Option<CallEffect<'a>> {
     let targets = program.targets(site);
-    if site.kind == CallKind::Assembly {
-        return None;
-    }
     if targets.is_empty() || site.outcome == Outcome::Unresolved {
         return Some(CallEffect { summary: Cow::Owned(Summary::default()), unknown: true });
     }

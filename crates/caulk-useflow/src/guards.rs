@@ -5,7 +5,7 @@ use caulk_memory::{AccessPath, PathRoot, Relation, ValueNode};
 use caulk_summary::Guard;
 
 use crate::alternative::{Alternative, Status};
-use crate::facts::{Key, KeyId, number_of};
+use crate::facts::{Key, KeyId, cover, number_of};
 use crate::function::View;
 
 /// What is known of the returned value at an exit.
@@ -20,8 +20,8 @@ pub fn guard(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(Ins
     if did_not.is_empty() {
         return Guard::Always;
     }
-    if let Some(relation) = told(view, did, did_not) {
-        return Guard::Told(relation);
+    if let Some((relation, otherwise)) = told(view, did, did_not) {
+        return Guard::Told(relation, otherwise);
     }
     given(view, did, did_not).unwrap_or(Guard::Hidden)
 }
@@ -36,12 +36,16 @@ pub fn guard_of_result(
     let before = did_not.len();
     did_not.retain(|(inst, a)| class(view, *inst, a) != Class::Known(Relation::ZERO));
     match guard(view, did, &did_not) {
-        Guard::Always if did_not.len() < before => Guard::Told(Relation::NONZERO),
+        Guard::Always if did_not.len() < before => Guard::Told(Relation::NONZERO, None),
         guard => guard,
     }
 }
 
-fn told(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(InstId, Alternative)]) -> Option<Relation> {
+fn told(
+    view: &mut View<'_>,
+    did: &[(InstId, Alternative)],
+    did_not: &[(InstId, Alternative)],
+) -> Option<(Relation, Option<Relation>)> {
     let mut classes = |exits: &[(InstId, Alternative)]| -> Option<Vec<Relation>> {
         let known = |(inst, alternative): &(InstId, Alternative)| match class(view, *inst, alternative) {
             Class::Known(relation) => Some(relation),
@@ -54,7 +58,9 @@ fn told(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(InstId, 
     let exact = yes.iter().copied().filter(|r| matches!(r, Relation::Eq(_)));
     let signs = [Relation::at_most(-1), Relation::at_least(0), Relation::at_least(1), Relation::at_most(0)];
     let mut candidates = usual.into_iter().chain(exact).chain(signs);
-    candidates.find(|r| yes.iter().all(|y| y.implies(*r)) && no.iter().all(|n| n.contradicts(*r)))
+    let when = candidates.find(|r| yes.iter().all(|y| y.implies(*r)) && no.iter().all(|n| n.contradicts(*r)))?;
+    let otherwise = no.into_iter().map(Some).reduce(|a, b| cover(a?, b?)).flatten();
+    Some((when, otherwise))
 }
 
 fn class(view: &mut View<'_>, exit: InstId, alternative: &Alternative) -> Class {

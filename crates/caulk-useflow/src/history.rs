@@ -35,6 +35,15 @@ impl History {
         (self.events.len() - 1) as u32
     }
 
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Where events happened since there were `from` of them.
+    pub fn since(&self, from: usize) -> impl Iterator<Item = (InstId, Event)> + '_ {
+        self.events[from..].iter().map(|(_, inst, event)| (*inst, *event))
+    }
+
     /// The events that lead to one, first to last.
     pub fn trail(&self, mut at: u32) -> Vec<(InstId, Event)> {
         let mut trail = Vec::new();

@@ -30,7 +30,18 @@ fn unknown(declaration: &Function) -> Summary {
             give_away(&mut summary, index);
         }
     }
+    if declaration.signature.variadic {
+        give_away_variadic(&mut summary, declaration);
+    }
     summary
+}
+
+/// Variadic arguments are numbered on from the named ones.
+fn give_away_variadic(summary: &mut Summary, declaration: &Function) {
+    /// More than this many are not looked at.
+    const MAX_VARIADIC: usize = 8;
+    let named = declaration.signature.params.len();
+    (named..named + MAX_VARIADIC).for_each(|i| give_away(summary, i));
 }
 
 fn give_away(summary: &mut Summary, index: usize) {
@@ -91,10 +102,7 @@ fn from_model(model: &Model, declaration: &Function) -> Summary {
         add_effect(&mut summary, model, &effect.kind, guard);
     }
     if model.varargs == Some(Varargs::Keeps) {
-        // Variadic arguments are numbered on from the named ones; more than this many are not looked at.
-        const MAX_VARIADIC: usize = 8;
-        let named = declaration.signature.params.len();
-        (named..named + MAX_VARIADIC).for_each(|i| give_away(&mut summary, i));
+        give_away_variadic(&mut summary, declaration);
     }
     summary.actions.sort();
     summary.actions.dedup();
@@ -177,7 +185,7 @@ fn guard_of_comparison(comparison: Comparison) -> Guard {
         Operator::Ge => Some(Relation::at_least(value)),
     };
     match (relation, comparison.place.root, comparison.place.derefs) {
-        (Some(relation), Root::Ret, 0) => Guard::Told(relation),
+        (Some(relation), Root::Ret, 0) => Guard::Told(relation, None),
         (Some(relation), Root::Param(_), _) => Guard::Given(path(&comparison.place), relation),
         _ => Guard::Hidden,
     }

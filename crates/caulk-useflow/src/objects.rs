@@ -21,6 +21,8 @@ pub struct Fresh {
     pub family: FamilyId,
     /// How the result of the call tells that the object exists; None: it always does, or nothing tells.
     pub told: Option<Relation>,
+    /// What the result is when it does not exist, where that says more than the opposite.
+    pub otherwise: Option<Relation>,
     /// The fact by which one knows that the call made no such object; None when it always does.
     pub failure: Option<Fact>,
     /// Whether it exists is decided by something hidden.
@@ -70,6 +72,7 @@ fn fresh_block(
         call,
         family: block.family,
         told: None,
+        otherwise: None,
         failure: None,
         hidden: true,
         is_part: true,
@@ -86,9 +89,10 @@ fn fresh_block(
         }
         match &action.guard {
             Guard::Always => object.hidden = false,
-            Guard::Told(relation) => {
+            Guard::Told(relation, otherwise) => {
                 object.hidden = false;
                 object.told = Some(*relation);
+                object.otherwise = *otherwise;
             }
             Guard::Given(path, relation) => {
                 let Some(fact) = given(view, call, path, *relation) else { return None };
@@ -105,7 +109,7 @@ fn fresh_block(
     if let Some(relation) = object.told {
         let key = view.keys.of_operand(view.body, &view.values, call.into())?;
         object.first.facts.push((key, relation));
-        object.failure = relation.negate().map(|not| (key, not));
+        object.failure = object.otherwise.or(relation.negate()).map(|not| (key, not));
     }
     Some(object)
 }

@@ -13,6 +13,7 @@ use crate::config::UseflowConfig;
 use crate::function::{is_impure, is_relevant};
 use crate::library;
 use crate::refcount::counted_types;
+use crate::slots::missed_fields;
 use crate::summarize::{Report, World, summarize};
 
 /// Stage one's result for a whole program.
@@ -60,7 +61,11 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
             analyse_component(&world, component, &mut reports, &mut known, &mut statistics);
         }
     }
-    Analysis { reports, statistics }
+    let mut analysis = Analysis { reports, statistics };
+    for candidate in missed_fields(program, &analysis) {
+        analysis.reports[candidate.function.0 as usize].candidates.push(candidate);
+    }
+    analysis
 }
 
 enum Outcome {

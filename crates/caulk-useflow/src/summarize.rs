@@ -1,5 +1,7 @@
 //! One function: follows its objects, and says what it does to its callers and where it may leak.
 
+use std::collections::BTreeSet;
+
 use caulk_ir::{Body, Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueId, ValueNode};
 use caulk_models::Models;
@@ -15,15 +17,19 @@ use crate::guards::{guard, guard_of_result, returned};
 use crate::history::History;
 use crate::objects::{Fresh, fresh, given_start, given_values};
 use crate::propagate::{Propagation, Start};
+use crate::slots::{SlotUse, freed_slots};
 
 /// What stage one found out about a function.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     pub summary: Summary,
     pub candidates: Vec<Candidate>,
-    /// Calls that swallowed objects because nothing is known of the callee.
+    /// Calls that swallowed objects because nothing is known of the callee, once for each object.
     pub swallowed: Vec<InstId>,
+    /// Calls that give what the function was given to code nobody knows.
+    pub given_away: Vec<InstId>,
     pub objects: usize,
+    pub slots: SlotUse,
 }
 
 type Exit = (InstId, Alternative);
@@ -44,24 +50,15 @@ pub fn summarize<'a>(
     body: &'a Body,
     summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
 ) -> Report {
-    let view = View::new(world.program, world.config, id, body, summary_of);
-    let mut summarizer = Summarizer {
-        view,
-        world: *world,
-        history: History::default(),
-        report: Report::default(),
-        fresh_returns: FxHashSet::default(),
-        kept_returns: FxHashSet::default(),
-        may_return_null: false,
-    };
+    let mut summarizer = Summarizer::new(world, id, body, summary_of);
     summarizer.run();
     summarizer.report
 }
 
-struct Summarizer<'a> {
-    view: View<'a>,
+pub struct Summarizer<'a> {
+    pub view: View<'a>,
     world: World<'a>,
-    history: History,
+    pub history: History,
     report: Report,
     /// Values that are fresh blocks where they are returned: the return and the value.
     fresh_returns: FxHashSet<(InstId, InstId)>,
@@ -71,7 +68,24 @@ struct Summarizer<'a> {
     may_return_null: bool,
 }
 
-impl Summarizer<'_> {
+impl<'a> Summarizer<'a> {
+    pub fn new(
+        world: &World<'a>,
+        id: FuncId,
+        body: &'a Body,
+        summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
+    ) -> Self {
+        Self {
+            view: View::new(world.program, world.config, id, body, summary_of),
+            world: *world,
+            history: History::default(),
+            report: Report::default(),
+            fresh_returns: FxHashSet::default(),
+            kept_returns: FxHashSet::default(),
+            may_return_null: false,
+        }
+    }
+
     fn run(&mut self) {
         self.report.summary.no_return = self.never_returns();
         let objects = fresh(&mut self.view, &mut self.history);
@@ -100,8 +114,12 @@ impl Summarizer<'_> {
                 && a.guard == Guard::Always
                 && a.to == Destination::Store(AccessPath::root(PathRoot::Return))
         });
+        freed_slots(&mut self.view, &mut self.report.slots);
+        self.report.slots.filled.sort_unstable();
+        self.report.slots.filled.dedup();
         self.report.swallowed.sort();
-        self.report.swallowed.dedup();
+        self.report.given_away.sort();
+        self.report.given_away.dedup();
     }
 
     /// No return can be reached without passing a call that never comes back.
@@ -133,8 +151,11 @@ impl Summarizer<'_> {
         let start = Start::After(object.call);
         let flow = Propagation::run(&mut self.view, &mut self.history, start, vec![object.first.clone()]);
         self.report.summary.cut |= flow.cut;
-        self.report.swallowed.extend(&flow.swallowed_by);
+        self.report.swallowed.extend(flow.swallowed_by.iter().copied().collect::<BTreeSet<InstId>>());
         let is_heap = self.world.models.family(object.family).heap;
+        if is_heap && !object.hidden {
+            self.note_filled_slots(&object, &flow.exits);
+        }
         let mut leaks: Vec<Exit> = Vec::new();
         let mut handed: Vec<(Exit, Vec<AccessPath>)> = Vec::new();
         let mut settled: Vec<Exit> = Vec::new();
@@ -160,6 +181,25 @@ impl Summarizer<'_> {
         if !handed.is_empty() {
             leaks.extend(settled);
             self.hand_out(&object, handed, leaks);
+        }
+    }
+
+    /// Fields that hold a fresh block alone when the function is left; links between nodes, which hold one of several
+    /// references, own nothing.
+    fn note_filled_slots(&mut self, object: &Fresh, exits: &[Exit]) {
+        let line = self.view.line(object.call);
+        for (_, alternative) in exits.iter().filter(|(_, a)| a.status == Status::Live && a.cells.len() == 1) {
+            let Some(slot) = self.view.values.field(alternative.cells[0]) else { continue };
+            let points_to_its_own_kind = self
+                .view
+                .program
+                .type_info(slot.0)
+                .fields
+                .iter()
+                .any(|f| f.offset == slot.1 && f.target == Some(slot.0));
+            if !points_to_its_own_kind {
+                self.report.slots.filled.push((slot, line));
+            }
         }
     }
 
@@ -207,7 +247,7 @@ impl Summarizer<'_> {
             let guard = match (object.hidden, path == to_return) {
                 (true, _) => Guard::Hidden,
                 (false, true) => guard_of_result(&mut self.view, &did, did_not),
-                (false, false) => guard(&mut self.view, &did, &did_not),
+                (false, false) => self.guard_of_out_parameter(object, &did, did_not),
             };
             let subject = Subject::Alloc(id);
             let same = self
@@ -222,6 +262,16 @@ impl Summarizer<'_> {
                 None => self.report.summary.actions.push(Action { subject, to: Destination::Store(path), guard }),
             }
         }
+    }
+
+    /// When nothing tells that the allocation failed, the paths on which it did not count (SPARROW 3: prefer the paths that
+    /// allocate).
+    fn guard_of_out_parameter(&mut self, object: &Fresh, did: &[Exit], mut did_not: Vec<Exit>) -> Guard {
+        let first = guard(&mut self.view, did, &did_not);
+        let Some((key, failure)) = object.failure.filter(|_| first.is_hidden()) else { return first };
+        did_not
+            .retain(|(_, a)| a.status != Status::Absent || !a.facts.iter().any(|f| f.0 == key && f.1.implies(failure)));
+        guard(&mut self.view, did, &did_not)
     }
 
     fn note_fresh_returns(
@@ -293,7 +343,7 @@ impl Summarizer<'_> {
                 }
             }
         }
-        let guard = if null { Guard::Told(Relation::NONZERO) } else { Guard::Always };
+        let guard = if null { Guard::Told(Relation::NONZERO, None) } else { Guard::Always };
         self.report.summary.actions.iter_mut().filter(|a| is_returned(a)).for_each(|a| a.guard = guard.clone());
     }
 
@@ -315,6 +365,7 @@ impl Summarizer<'_> {
         let own_cell = first.cells.first().copied();
         let flow = Propagation::run(&mut self.view, &mut self.history, Start::Entry, vec![first]);
         self.report.summary.cut |= flow.cut;
+        self.report.given_away.extend(&flow.swallowed_by);
         let mut outcomes: Vec<(Exit, Vec<Destination>)> = Vec::new();
         let deep = self.looks_inside(value);
         for exit in flow.exits {
@@ -362,15 +413,31 @@ impl Summarizer<'_> {
     /// Whether the function reads pointers out of the object a value points to: then it may have seen to what is in it.
     fn looks_inside(&self, value: ValueId) -> bool {
         let values = &self.view.values;
-        let inside = (0..values.len() as u32).map(ValueId).any(|v| v != value && values.is_reached_from(v, value));
+        let walkers = self.walkers(value);
+        let inside = (0..values.len() as u32)
+            .map(ValueId)
+            .any(|v| walkers.iter().any(|w| v != *w && values.is_reached_from(v, *w)));
         let deep_call = |effect: &crate::function::CallEffect<'_>| {
             effect.unknown || effect.summary.actions.iter().any(|a| matches!(a.to, Destination::Free { deep: true }))
         };
         inside || self.view.calls.values().flatten().any(|c| deep_call(c))
     }
 
+    /// A value and the loop variables that start at it: a loop that frees a list walks on from its head.
+    fn walkers(&self, value: ValueId) -> Vec<ValueId> {
+        let mut walkers = vec![value];
+        for (inst, kind) in self.view.body.insts.iter() {
+            let (Inst::Phi { incoming, .. }, Some(cell)) = (kind, self.view.values.of_inst(inst)) else { continue };
+            let starts = |o: &Operand| self.view.values.of_operand(*o).is_some_and(|c| walkers.contains(&c.base));
+            if !walkers.contains(&cell.base) && incoming.iter().any(|(_, o)| starts(o)) {
+                walkers.push(cell.base);
+            }
+        }
+        walkers
+    }
+
     /// What has become of a live object at an exit.
-    fn fate(&mut self, (exit, alternative): &Exit, own_cell: Option<Cell>) -> Fate {
+    pub fn fate(&mut self, (exit, alternative): &Exit, own_cell: Option<Cell>) -> Fate {
         if alternative.status != Status::Live {
             return Fate::Settled;
         }
@@ -438,6 +505,7 @@ impl Summarizer<'_> {
             exit,
             kind,
             variable,
+            slot: None,
             hidden: object.hidden || alternative.rests_on_hidden,
             is_part: object.is_part,
             facts: alternative.facts.len(),
@@ -461,7 +529,7 @@ impl Summarizer<'_> {
     }
 }
 
-enum Fate {
+pub enum Fate {
     /// Freed, kept or given away.
     Settled,
     /// Held by another object of this function.
@@ -475,8 +543,8 @@ enum Fate {
 fn weaker(a: &Guard, b: &Guard) -> Guard {
     match (a, b) {
         (Guard::Always, _) | (_, Guard::Always) => Guard::Always,
-        (Guard::Told(x), Guard::Told(y)) if x == y => Guard::Told(*x),
-        (Guard::Told(x), _) | (_, Guard::Told(x)) if *x == Relation::NONZERO => Guard::Told(*x),
+        (Guard::Told(x, _), Guard::Told(y, _)) if x == y => Guard::Told(*x, None),
+        (Guard::Told(x, _), _) | (_, Guard::Told(x, _)) if *x == Relation::NONZERO => Guard::Told(*x, None),
         _ => Guard::Hidden,
     }
 }

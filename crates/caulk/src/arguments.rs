@@ -16,6 +16,7 @@ pub struct Arguments {
 pub enum Command {
     Candidates(CandidatesOptions),
     Summaries(SummariesOptions),
+    Why(WhyOptions),
     Program(ProgramOptions),
     Ir(IrOptions),
     Graph(GraphOptions),
@@ -133,12 +134,28 @@ pub struct CandidatesOptions {
     pub hidden: bool,
 }
 
+/// Tell what became of the memory that is allocated or lost in a line, and why it is listed or is not.
+#[derive(Debug, Args)]
+pub struct WhyOptions {
+    /// A line of the source; the file by its name or the end of its path.
+    #[arg(value_name = "FILE:LINE")]
+    pub place: String,
+
+    #[command(flatten)]
+    pub input: InputOptions,
+
+    #[command(flatten)]
+    pub models: ModelOptions,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum GraphKind {
     /// Who calls whom.
     Calls,
     /// The control flow of a function.
     Cfg,
+    /// What becomes of the objects that a function handles.
+    Useflow,
 }
 
 /// Draw a graph, in the DOT language of Graphviz.
@@ -147,10 +164,13 @@ pub struct GraphOptions {
     #[command(flatten)]
     pub input: InputOptions,
 
+    #[command(flatten)]
+    pub models: ModelOptions,
+
     #[arg(long, value_enum)]
     pub kind: GraphKind,
 
-    /// The function in the middle (of calls), or the one to draw (cfg).
+    /// The function in the middle (of calls), or the one to draw (cfg, useflow).
     #[arg(short, long, value_name = "NAME")]
     pub function: Option<String>,
 }

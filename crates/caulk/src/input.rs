@@ -136,7 +136,8 @@ pub fn in_pool<T: Send>(options: &InputOptions, work: impl FnOnce() -> T + Send)
 pub struct Analysed {
     pub read: Read,
     pub program: Program,
-
+    pub models: Models,
+    pub config: UseflowConfig,
     pub analysis: Analysis,
 }
 
@@ -145,6 +146,7 @@ pub fn analyse(options: &InputOptions, models: &ModelOptions) -> Result<Analysed
     let models = Models::with_files(&models.models)?;
     let mut read = read(options)?;
     let program = link(&mut read, options)?;
-    let analysis = in_pool(options, || caulk_useflow::analyse(&program, &models, &UseflowConfig::default()))?;
-    Ok(Analysed { read, program, analysis })
+    let config = UseflowConfig::default();
+    let analysis = in_pool(options, || caulk_useflow::analyse(&program, &models, &config))?;
+    Ok(Analysed { read, program, models, config, analysis })
 }

@@ -10,6 +10,7 @@ mod commands;
 mod error;
 mod input;
 mod progress;
+mod show;
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Command::Ir(options) => commands::ir::run(options),
         Command::Program(options) => commands::program::run(options),
         Command::Summaries(options) => commands::summaries::run(options),
+        Command::Why(options) => commands::why::run(options),
     };
     let exit = result.unwrap_or_else(|error| match error {
         // `caulk ir | head`: whoever reads has seen enough, and nothing went wrong.

@@ -96,14 +96,14 @@ impl Propagation<'_, '_> {
             let is_alias = matches!(&action.to, Destination::Store(to) if to.root == PathRoot::Return);
             match decided {
                 Decided::Certain => self.perform(inst, action, current),
-                Decided::When(fact) => {
+                Decided::When(fact, otherwise) => {
                     let mut taken = current.clone();
                     let max = self.view.config.max_facts;
                     if learn(&mut taken.facts, fact, max) {
                         self.perform(inst, action, &mut taken);
                         split.push(taken);
                     }
-                    if fact.1.negate().is_some_and(|not| !learn(&mut current.facts, (fact.0, not), max)) {
+                    if otherwise.is_some_and(|not| !learn(&mut current.facts, (fact.0, not), max)) {
                         return false;
                     }
                     current.event = self.history.add(current.event, inst, Event::NotTaken);
@@ -196,7 +196,7 @@ impl Propagation<'_, '_> {
                 current.settle(Status::Freed, event);
             }
             // Where the caller is told whether its holder was taken, the object goes on in the holder either way.
-            _ if matches!(action.guard, Guard::Told(_) | Guard::Given(..)) => {}
+            _ if matches!(action.guard, Guard::Told(..) | Guard::Given(..)) => {}
             Destination::Keep | Destination::Unknown => {
                 let event = self.history.add(current.event, inst, Event::Kept);
                 current.settle(Status::Kept, event);
@@ -276,14 +276,14 @@ impl Propagation<'_, '_> {
         match guard {
             Guard::Always => Some(Decided::Certain),
             Guard::Hidden => Some(Decided::Hidden),
-            Guard::Told(relation) => {
+            Guard::Told(relation, otherwise) => {
                 // Inserting into a tree gives back the element that was there already; who ignores that knows of none.
                 let is_pointer = self.view.body.insts[inst].result_type() == Type::Ptr;
                 if is_pointer && !self.view.is_used[inst] {
                     return Some(Decided::Hidden);
                 }
                 let key = self.view.keys.of_operand(self.view.body, &self.view.values, inst.into())?;
-                Some(Decided::When((key, *relation)))
+                Some(Decided::When((key, *relation), otherwise.or(relation.negate())))
             }
             Guard::Given(path, relation) => self.decide_given(inst, path, *relation, current),
         }
@@ -313,7 +313,7 @@ impl Propagation<'_, '_> {
         match current.facts.iter().find(|f| f.0 == key) {
             Some((_, r)) if r.contradicts(relation) => None,
             Some((_, r)) if r.implies(relation) => Some(Decided::Certain),
-            _ => Some(Decided::When((key, relation))),
+            _ => Some(Decided::When((key, relation), relation.negate())),
         }
     }
 }
@@ -321,5 +321,6 @@ impl Propagation<'_, '_> {
 enum Decided {
     Certain,
     Hidden,
-    When(Fact),
+    /// When the fact holds; otherwise the value is as the relation says.
+    When(Fact, Option<Relation>),
 }

@@ -3,11 +3,12 @@
 use std::io::Write;
 
 use caulk_program::Program;
-use caulk_useflow::{Candidate, Kind};
+use caulk_useflow::{Candidate, Kind, Swallowed, holder_name, swallowed};
 
 use crate::arguments::CandidatesOptions;
 use crate::error::{Error, Exit};
-use crate::input;
+use crate::input::{self, Analysed};
+use crate::show;
 
 pub fn run(options: &CandidatesOptions) -> Result<Exit, Error> {
     let analysed = input::analyse(&options.input, &options.models)?;
@@ -16,7 +17,7 @@ pub fn run(options: &CandidatesOptions) -> Result<Exit, Error> {
     for report in &analysed.analysis.reports {
         for candidate in report.candidates.iter().filter(|c| options.hidden || !c.hidden) {
             count += 1;
-            write_candidate(&analysed.program, candidate, &mut out)?;
+            write_candidate(&analysed, candidate, &mut out)?;
         }
     }
     let statistics = analysed.analysis.statistics;
@@ -24,17 +25,40 @@ pub fn run(options: &CandidatesOptions) -> Result<Exit, Error> {
         "caulk: {count} candidates; {} functions analysed, {} skipped, {} cut, largest component {} in {} rounds",
         statistics.analysed, statistics.skipped, statistics.cut, statistics.largest_component, statistics.rounds
     );
+    if !options.input.quiet {
+        tell_swallowed(&swallowed(&analysed.program, &analysed.models, &analysed.analysis));
+    }
     Ok(analysed.read.exit())
 }
 
-fn write_candidate(program: &Program, candidate: &Candidate, out: &mut impl Write) -> Result<(), Error> {
+/// Which models would tell most.
+fn tell_swallowed(swallowed: &Swallowed) {
+    const MAX_NAMED: usize = 8;
+    if swallowed.objects == 0 {
+        return;
+    }
+    let named = swallowed.by.iter().take(MAX_NAMED).map(|(name, count)| format!("{name} ({count})"));
+    let names: Vec<String> = named.collect();
+    let more = if swallowed.by.len() > MAX_NAMED { ", ..." } else { "" };
+    eprintln!(
+        "caulk: functions without a model took {} objects: {}{more}; write a model (docs/models.md)",
+        swallowed.objects,
+        names.join(", ")
+    );
+}
+
+fn write_candidate(analysed: &Analysed, candidate: &Candidate, out: &mut impl Write) -> Result<(), Error> {
+    let program = &analysed.program;
     let info = program.function(candidate.function);
     let unit = program.unit(info.unit);
     let Some(body) = program.body(candidate.function) else { return Ok(()) };
     let place = body.place(candidate.place);
-    let file = unit.files.get(place.file).map_or("?", |f| unit.str(*f));
+    let file = show::path(unit.files.get(place.file).map_or("?", |f| unit.str(*f)));
     let made = body.place(candidate.allocation);
-    let variable = candidate.variable.map_or("(unnamed)", |v| unit.str(body.vars[v].name));
+    let variable = match candidate.slot {
+        Some(slot) => field_name(program, slot),
+        None => holder_name(program, &analysed.analysis, candidate).unwrap_or_else(|| "(unnamed)".to_owned()),
+    };
     let kind = match candidate.kind {
         Kind::Lost => "lost",
         Kind::Forgotten => "forgotten",
@@ -53,4 +77,11 @@ fn write_candidate(program: &Program, candidate: &Candidate, out: &mut impl Writ
         if candidate.is_part { " part" } else { "" },
     )?;
     Ok(())
+}
+
+/// A field as `structure.field`.
+pub fn field_name(program: &Program, (ty, offset): caulk_useflow::Slot) -> String {
+    let (unit, structure) = program.struct_type(ty);
+    let field = structure.field_at(offset).and_then(|f| f.name).map_or("?", |n| unit.str(n));
+    format!("{}.{field}", program.type_name(ty))
 }

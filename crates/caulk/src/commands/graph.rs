@@ -3,23 +3,38 @@
 use std::io::Write;
 
 use caulk_program::{DEFAULT_DEPTH, FuncId, Program, calls_dot, cfg_dot};
+use caulk_useflow::{Explainer, useflow_dot};
 
 use crate::arguments::{GraphKind, GraphOptions};
 use crate::error::{Error, Exit};
-use crate::input;
+use crate::input::{self, Analysed};
 
 pub fn run(options: &GraphOptions) -> Result<Exit, Error> {
+    if options.kind == GraphKind::Useflow {
+        return run_useflow(options);
+    }
     let mut read = input::read(&options.input)?;
     let program = input::link(&mut read, &options.input)?;
     let function = options.function.as_deref().map(|name| find(&program, name)).transpose()?;
     let dot = match (options.kind, function) {
         (GraphKind::Calls, function) => calls_dot(&program, function, DEFAULT_DEPTH),
-        (GraphKind::Cfg, Some(function)) => cfg_dot(&program, function),
-        (GraphKind::Cfg, None) => {
+        (_, Some(function)) => cfg_dot(&program, function),
+        (_, None) => {
             return Err(Error::Usage("a control-flow graph needs --function NAME".to_owned()));
         }
     };
     std::io::stdout().lock().write_all(dot.as_bytes())?;
+    Ok(read.exit())
+}
+
+fn run_useflow(options: &GraphOptions) -> Result<Exit, Error> {
+    let Some(name) = options.function.as_deref() else {
+        return Err(Error::Usage("a use-flow graph needs --function NAME".to_owned()));
+    };
+    let Analysed { read, program, models, config, analysis } = input::analyse(&options.input, &options.models)?;
+    let function = find(&program, name)?;
+    let explainer = Explainer::new(&program, &models, &config, &analysis);
+    std::io::stdout().lock().write_all(useflow_dot(&explainer, function).as_bytes())?;
     Ok(read.exit())
 }
 

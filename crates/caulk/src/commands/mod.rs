@@ -6,3 +6,4 @@ pub mod graph;
 pub mod ir;
 pub mod program;
 pub mod summaries;
+pub mod why;

@@ -1,0 +1,89 @@
+//! What the source calls values, places in memory and the functions that are called.
+
+use caulk_ir::{Body, Inst, InstId, Operand, VarId};
+use caulk_memory::{Cell, PathStep, ValueId, ValueNode, ValueTable};
+use caulk_program::{FuncId, Program};
+use caulk_summary::print;
+use rustc_hash::FxHashMap;
+
+use crate::alternative::Alternative;
+
+pub struct Names<'a> {
+    program: &'a Program,
+    function: FuncId,
+    body: &'a Body,
+    /// The first variable each value is assigned to.
+    bound: FxHashMap<InstId, VarId>,
+}
+
+impl<'a> Names<'a> {
+    pub fn new(program: &'a Program, function: FuncId, body: &'a Body) -> Self {
+        let mut bound = FxHashMap::default();
+        for inst in body.insts.values() {
+            if let Inst::Bind { var, value: Operand::Value(value) } = inst {
+                bound.entry(*value).or_insert(*var);
+            }
+        }
+        Self { program, function, body, bound }
+    }
+
+    pub fn variable(&self, var: VarId) -> &'a str {
+        let unit = self.program.unit(self.program.function(self.function).unit);
+        unit.str(self.body.vars[var].name)
+    }
+
+    /// The variable a value is assigned to.
+    pub fn result(&self, inst: InstId) -> Option<&'a str> {
+        self.bound.get(&inst).map(|var| self.variable(*var))
+    }
+
+    /// What holds an object: the variable its call's result is assigned to, or a place in memory.
+    pub fn holder(&self, values: &ValueTable, alternative: &Alternative) -> Option<String> {
+        let result = alternative.names.iter().find_map(|name| self.result(*name));
+        result.map(str::to_owned).or_else(|| alternative.cells.iter().find_map(|cell| self.cell(values, *cell)))
+    }
+
+    /// A place in memory, as the source would write it: `menu->items`.
+    pub fn cell(&self, values: &ValueTable, cell: Cell) -> Option<String> {
+        let (base, is_address) = self.value(values, cell.base)?;
+        let step = PathStep { offset: cell.offset, field: values.field(cell) };
+        Some(print::step(self.program, base, is_address, &step))
+    }
+
+    /// A value, and whether its text stands for a variable whose address the value is.
+    fn value(&self, values: &ValueTable, id: ValueId) -> Option<(String, bool)> {
+        match values.node(id) {
+            ValueNode::Global(global) => Some((self.program.global(global).name.to_owned(), true)),
+            ValueNode::Local(local) => match self.body.insts[local] {
+                Inst::Local { var: Some(var), .. } => Some((self.variable(var).to_owned(), true)),
+                _ => None,
+            },
+            ValueNode::Param(_) => Some((print::path(self.program, self.function, &values.path(id)?), false)),
+            ValueNode::Opaque(inst) => Some((self.result(inst)?.to_owned(), false)),
+            ValueNode::Load(base, offset) => Some((self.cell(values, Cell { base, offset })?, false)),
+            ValueNode::Nothing => None,
+        }
+    }
+
+    /// Where a store or a call puts something.
+    pub fn stored_to(&self, values: &ValueTable, inst: InstId) -> Option<String> {
+        match &self.body.insts[inst] {
+            Inst::Store { address, .. } => self.cell(values, values.of_operand(*address)?),
+            _ => None,
+        }
+    }
+
+    /// The function that a call calls: `free()`.
+    pub fn callee(&self, call: InstId) -> Option<String> {
+        const MAX_NAMED: usize = 2;
+        let site = self.program.call_site(self.function, call)?;
+        let names: Vec<String> =
+            self.program.targets(site).iter().map(|t| format!("{}()", self.program.function(*t).name)).collect();
+        Some(match names.as_slice() {
+            [] => "a function pointer".to_owned(),
+            [only] => only.clone(),
+            several if several.len() <= MAX_NAMED => several.join(" or "),
+            several => format!("{} or {} others", several[0], several.len() - 1),
+        })
+    }
+}

@@ -1,0 +1,172 @@
+//! Owning slots: fields that somewhere receive fresh memory and somewhere are freed, over the whole program.
+//!
+//! A function that frees a structure and never looks at such a field of it loses what the field holds: a destructor that
+//! misses a field. The table is built from what every function reports; no function is looked at twice.
+
+use caulk_ir::{Inst, InstId, Operand};
+use caulk_memory::{AccessPath, ValueId, ValueNode};
+use caulk_program::{FuncId, Program, TypeId};
+use caulk_summary::{Destination, Guard, Subject};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::candidate::{Candidate, Kind};
+use crate::function::{Resolved, View};
+use crate::schedule::Analysis;
+
+/// A field of a structure.
+pub type Slot = (TypeId, u64);
+
+/// What a function does with slots.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SlotUse {
+    /// Slots that receive fresh blocks, with the line of the allocation.
+    pub filled: Vec<(Slot, u32)>,
+    /// Slots whose contents are freed.
+    pub freed: Vec<Slot>,
+    /// Structures that are freed themselves.
+    pub destroyed: Vec<Destroyed>,
+}
+
+/// A structure of known type that a call frees, and nothing that it holds with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destroyed {
+    pub call: InstId,
+    pub ty: TypeId,
+    /// Fields of that type the function looks at, through any pointer.
+    pub touched: Vec<u64>,
+    /// Some field of the structure is freed before.
+    pub frees_fields: bool,
+}
+
+/// What the calls of a function free.
+pub fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
+    let calls: Vec<InstId> = view.calls.iter().filter(|(_, c)| c.is_some()).map(|(inst, _)| inst).collect();
+    for call in calls {
+        let Some(effect) = view.calls[call].clone() else { continue };
+        for action in &effect.summary.actions {
+            let (Subject::Value(path), Destination::Free { deep }) = (&action.subject, &action.to) else { continue };
+            slots.freed.extend(slot_of(view, call, path));
+            if !deep && action.guard == Guard::Always && path.steps.is_empty() {
+                slots.destroyed.extend(destroyed(view, call, path));
+            }
+        }
+    }
+    slots.freed.sort();
+    slots.freed.dedup();
+    let freed = &slots.freed;
+    for destroyed in &mut slots.destroyed {
+        destroyed.frees_fields = freed.iter().any(|(ty, _)| *ty == destroyed.ty);
+    }
+}
+
+/// The slot a freed value was loaded from.
+fn slot_of(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<Slot> {
+    if let Some(step) = path.steps.last()
+        && step.field.is_some()
+    {
+        return step.field;
+    }
+    let cell = match view.resolve(call, path)? {
+        Resolved::Cell(cell) => cell,
+        Resolved::Operand(operand) => match view.values.node(view.values.of_operand(operand)?.base) {
+            ValueNode::Load(base, offset) => caulk_memory::Cell { base, offset },
+            _ => return None,
+        },
+    };
+    view.values.field(cell)
+}
+
+fn destroyed(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<Destroyed> {
+    let Resolved::Operand(operand) = view.resolve(call, path)? else { return None };
+    let base = view.values.of_operand(operand)?.base;
+    if is_made_here(view, base) || is_seen_to_by_others(view, call, base) {
+        return None;
+    }
+    let ty = view.values.structure(base).or_else(|| declared_structure(view, base))?;
+    let touched = view.values.touched_fields(ty);
+    Some(Destroyed { call, ty, touched, frees_fields: false })
+}
+
+/// The structure a variable that holds the value is declared to point to.
+fn declared_structure(view: &View<'_>, base: ValueId) -> Option<TypeId> {
+    let unit = view.program.function(view.id).unit;
+    view.body.insts.values().find_map(|inst| match inst {
+        Inst::Bind { var, value } if view.values.of_operand(*value).is_some_and(|c| c.base == base) => {
+            let pointee = view.body.vars[*var].pointee;
+            pointee.target.filter(|_| pointee.depth == 1).map(|ty| view.program.resolve_struct(unit, ty))
+        }
+        _ => None,
+    })
+}
+
+/// A structure that the function has just made may not have been filled yet.
+fn is_made_here(view: &View<'_>, base: ValueId) -> bool {
+    match view.values.root(base) {
+        ValueNode::Opaque(inst) => view.calls[inst].as_ref().is_some_and(|e| e.summary.allocates()),
+        ValueNode::Local(_) | ValueNode::Nothing => true,
+        _ => false,
+    }
+}
+
+/// Another call that is given the structure may free what is in it.
+fn is_seen_to_by_others(view: &View<'_>, call: InstId, base: ValueId) -> bool {
+    let given = |operand: &Operand| view.values.of_operand(*operand).is_some_and(|c| c.base == base);
+    view.body.insts.iter().any(|(inst, i)| {
+        let Some(data) = i.call().filter(|_| inst != call) else { return false };
+        if !data.args.iter().any(given) {
+            return false;
+        }
+        let Some(effect) = &view.calls[inst] else { return false };
+        effect.unknown || effect.summary.frees() || effect.summary.actions.iter().any(|a| a.to == Destination::Unknown)
+    })
+}
+
+/// Candidates of destructors that miss a field.
+pub fn missed_fields(program: &Program, analysis: &Analysis) -> Vec<Candidate> {
+    let mut filled: FxHashMap<Slot, (FuncId, u32)> = FxHashMap::default();
+    let mut freed: FxHashSet<Slot> = FxHashSet::default();
+    for (index, report) in analysis.reports.iter().enumerate() {
+        for (slot, line) in &report.slots.filled {
+            filled.entry(*slot).or_insert((FuncId(index as u32), *line));
+        }
+        freed.extend(&report.slots.freed);
+    }
+    let mut owned: Vec<(Slot, (FuncId, u32))> = filled.into_iter().collect();
+    owned.sort();
+    let mut candidates = Vec::new();
+    for (index, report) in analysis.reports.iter().enumerate() {
+        let function = FuncId(index as u32);
+        for destroyed in &report.slots.destroyed {
+            let missed = owned.iter().find(|(slot, _)| {
+                slot.0 == destroyed.ty
+                    && !destroyed.touched.contains(&slot.1)
+                    && (freed.contains(slot) || destroyed.frees_fields)
+            });
+            if let Some((slot, origin)) = missed
+                && program.has_body(function)
+            {
+                candidates.push(candidate(function, destroyed, *slot, *origin));
+            }
+        }
+    }
+    candidates
+}
+
+fn candidate(function: FuncId, destroyed: &Destroyed, slot: Slot, origin: (FuncId, u32)) -> Candidate {
+    Candidate {
+        function,
+        allocation: destroyed.call,
+        family: caulk_models::FamilyId::FREE,
+        chain: vec![origin],
+        place: destroyed.call,
+        exit: destroyed.call,
+        kind: Kind::Lost,
+        variable: None,
+        slot: Some(slot),
+        hidden: false,
+        is_part: false,
+        facts: 0,
+        trail: Vec::new(),
+        needs_failure: false,
+    }
+}

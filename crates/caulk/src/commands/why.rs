@@ -1,0 +1,240 @@
+//! `caulk why FILE:LINE`: what became of the memory allocated or lost there, and why it is listed or is not.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::Write;
+
+use caulk_ir::{Body, InstId};
+use caulk_program::FuncId;
+use caulk_summary::print;
+use caulk_useflow::{Explainer, ObjectStory, StoryEnd};
+
+use super::candidates::field_name;
+use crate::arguments::WhyOptions;
+use crate::error::{Error, Exit};
+use crate::input::{self, Analysed};
+use crate::show;
+
+/// Events shown on the way to an end.
+const MAX_EVENTS: usize = 12;
+/// Functions shown on the way to the allocator.
+const MAX_CHAIN: usize = 5;
+/// Lines named when there is nothing in the line that was asked for.
+const MAX_HINTS: usize = 8;
+
+pub fn run(options: &WhyOptions) -> Result<Exit, Error> {
+    let (file, line) = parse_place(&options.place)?;
+    let analysed = input::analyse(&options.input, &options.models)?;
+    let functions = find(&analysed, file, line);
+    if functions.is_empty() {
+        return Err(Error::Usage(format!("no function at {file}:{line} was read")));
+    }
+    let Analysed { program, models, config, analysis, .. } = &analysed;
+    let explainer = Explainer::new(program, models, config, analysis);
+    // A function of a header is there once for every unit that includes it; what is alike is said once.
+    let mut said: BTreeSet<String> = BTreeSet::new();
+    let mut out = std::io::stdout().lock();
+    for function in functions {
+        let Some(body) = program.body(function) else { continue };
+        let text = Answer { analysed: &analysed, function, body: &body, line }.text(&explainer.stories(function));
+        if said.insert(text.clone()) {
+            out.write_all(text.as_bytes())?;
+        }
+    }
+    Ok(Exit::Clean)
+}
+
+fn parse_place(place: &str) -> Result<(&str, u32), Error> {
+    let parts = place.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
+    parts
+        .filter(|(file, line)| !file.is_empty() && *line > 0)
+        .ok_or_else(|| Error::Usage(format!("{place:?} is no place in the source; write FILE:LINE, such as main.c:12")))
+}
+
+/// The functions with code in a line.
+fn find(analysed: &Analysed, file: &str, line: u32) -> Vec<FuncId> {
+    let found = analysed.program.functions_at(file, line);
+    if !found.is_empty() {
+        return found;
+    }
+    let canonical = std::fs::canonicalize(file).ok();
+    canonical.and_then(|p| Some(analysed.program.functions_at(p.to_str()?, line))).unwrap_or_default()
+}
+
+struct Answer<'a> {
+    analysed: &'a Analysed,
+    function: FuncId,
+    body: &'a Body,
+    line: u32,
+}
+
+impl Answer<'_> {
+    fn text(&self, stories: &[ObjectStory]) -> String {
+        let mut text = self.missed_fields();
+        let made: Vec<&ObjectStory> = stories.iter().filter(|s| s.line == self.line).collect();
+        if !made.is_empty() {
+            made.into_iter().for_each(|story| self.write_story(&mut text, story));
+            return text;
+        }
+        let meets = |s: &&ObjectStory| s.ends.iter().any(|end| ends_at(end, self.line));
+        let met: Vec<&ObjectStory> = stories.iter().filter(meets).collect();
+        if met.is_empty() && !text.is_empty() {
+            return text;
+        }
+        let name = self.analysed.program.function(self.function).name;
+        let _ = writeln!(text, "{}: nothing is allocated here, in {name}", self.place(self.line));
+        self.write_calls(&mut text);
+        if met.is_empty() {
+            self.write_hints(&mut text, stories);
+        } else {
+            text.push_str("objects that come by here:\n");
+            met.into_iter().for_each(|story| self.write_story(&mut text, story));
+        }
+        text
+    }
+
+    fn file(&self) -> &str {
+        self.analysed.program.function(self.function).file.unwrap_or("?")
+    }
+
+    fn place(&self, line: u32) -> String {
+        format!("{}:{line}", show::path(self.file()))
+    }
+
+    /// The line as it stands in the file, if that can be read.
+    fn source(&self, line: u32) -> Option<String> {
+        let text = std::fs::read(self.file()).ok()?;
+        let text = String::from_utf8_lossy(&text);
+        text.lines().nth(line as usize - 1).map(|l| l.trim().to_owned()).filter(|l| !l.is_empty())
+    }
+
+    fn write_story(&self, text: &mut String, story: &ObjectStory) {
+        let source = self.source(story.line).unwrap_or_else(|| story.callee.clone());
+        let _ = writeln!(text, "{}: {source}", self.place(story.line));
+        let what = match (&story.name, story.is_part) {
+            (Some(name), true) => format!("{name}, a part, "),
+            (Some(name), false) => format!("{name} "),
+            (None, true) => "a part ".to_owned(),
+            (None, false) => String::new(),
+        };
+        let told = story.told.as_ref().map_or_else(String::new, |r| format!(", if the result is {r}"));
+        let _ = writeln!(text, "  {what}allocated by {}{told}", self.chain(story));
+        if story.is_hidden {
+            text.push_str("  held back: whether it is allocated is decided by something the caller cannot see\n");
+        }
+        if story.ends.is_empty() {
+            text.push_str("  no way from here returns: the program ends or goes round for ever\n");
+        }
+        for end in &story.ends {
+            let when = if end.is_round_of_loop { "allocated again" } else { "returns" };
+            let _ = writeln!(text, "  {when} at {}: {}", end.line, end.verdict);
+            if !end.trail.is_empty() {
+                let _ = writeln!(text, "      {}", trail(&end.trail));
+            }
+        }
+        if story.cut {
+            text.push_str("  (bounds were reached: ways that differ were taken for one)\n");
+        }
+    }
+
+    /// `format_single > format_expand > ... > xmalloc (xmalloc.c:33)`.
+    fn chain(&self, story: &ObjectStory) -> String {
+        let program = &self.analysed.program;
+        let below = story.chain.get(1..).unwrap_or_default();
+        let Some((last, line)) = below.last() else { return story.callee.clone() };
+        let mut names: Vec<&str> = below.iter().map(|(f, _)| program.function(*f).name).collect();
+        if names.len() > MAX_CHAIN {
+            names.splice(2..names.len() - 2, ["..."]);
+        }
+        let file = program.function(*last).file.unwrap_or("?");
+        format!("{} ({}:{line})", names.join(" > "), show::path(file))
+    }
+
+    /// Candidates of this line that are fields nobody saw to.
+    fn missed_fields(&self) -> String {
+        let program = &self.analysed.program;
+        let mut text = String::new();
+        let report = &self.analysed.analysis.reports[self.function.0 as usize];
+        for candidate in report.candidates.iter().filter(|c| self.body.place(c.place).line == self.line) {
+            let Some(slot) = candidate.slot else { continue };
+            let source = self.source(self.line).unwrap_or_default();
+            let _ = writeln!(text, "{}: {source}", self.place(self.line));
+            let _ = writeln!(
+                text,
+                "  lost at {} - candidate: {} owns memory elsewhere in the program, and is not looked at here before its holder goes",
+                self.line,
+                field_name(program, slot)
+            );
+            for (function, line) in candidate.chain.iter().take(1) {
+                let info = program.function(*function);
+                let file = show::path(info.file.unwrap_or("?"));
+                let _ = writeln!(text, "      filled in {} ({file}:{line})", info.name);
+            }
+        }
+        text
+    }
+
+    /// What the calls of the line do.
+    fn write_calls(&self, text: &mut String) {
+        let program = &self.analysed.program;
+        let here = |inst: InstId| self.body.place(inst).line == self.line;
+        let mut is_any = false;
+        for site in program.call_sites(self.function).iter().filter(|site| here(site.inst)) {
+            is_any = true;
+            let targets = program.targets(site);
+            if targets.is_empty() {
+                text.push_str("  calls a function pointer that leads nowhere: nothing is known of it\n");
+            }
+            for target in targets {
+                let summary = self.analysed.analysis.summary(*target);
+                let allocates = if summary.blocks.is_empty() { "allocates nothing for its caller" } else { "allocates" };
+                let lines = print::summary(program, *target, summary);
+                let does = if lines.is_empty() { String::new() } else { format!(": {}", lines.join("; ")) };
+                let _ = writeln!(text, "  calls {}(), which {allocates}{does}", program.function(*target).name);
+            }
+        }
+        if !is_any {
+            text.push_str("  there is no call in this line\n");
+        }
+    }
+
+    fn write_hints(&self, text: &mut String, stories: &[ObjectStory]) {
+        let mut lines: Vec<u32> = stories.iter().map(|s| s.line).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        lines.sort_by_key(|l| l.abs_diff(self.line));
+        lines.truncate(MAX_HINTS);
+        lines.sort_unstable();
+        let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
+        let name = self.analysed.program.function(self.function).name;
+        if lines.is_empty() {
+            let _ = writeln!(text, "  {name} allocates nothing anywhere");
+        } else {
+            let _ = writeln!(text, "  lines of {name} that allocate: {}", lines.join(", "));
+        }
+    }
+}
+
+/// Whether a line is where the object is lost, or something is done to it.
+fn ends_at(end: &StoryEnd, line: u32) -> bool {
+    use caulk_useflow::Verdict;
+    let place = match end.verdict {
+        Verdict::Freed { line, .. }
+        | Verdict::Unknown { line, .. }
+        | Verdict::Candidate { line, .. }
+        | Verdict::Excused { line, .. } => Some(line),
+        Verdict::Kept { line, .. } => line,
+        Verdict::Returned => Some(end.line),
+    };
+    place == Some(line)
+}
+
+fn trail(events: &[(u32, String)]) -> String {
+    let shown = |(line, what): &(u32, String)| format!("{line} {what}");
+    let mut parts: Vec<String> = events.iter().map(shown).collect();
+    if parts.len() > MAX_EVENTS {
+        let half = MAX_EVENTS / 2;
+        parts.splice(half..parts.len() - half, ["...".to_owned()]);
+    }
+    parts.join(", ")
+}
