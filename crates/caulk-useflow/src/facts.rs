@@ -139,9 +139,39 @@ impl Keys {
     }
 
     /// Facts that hold when `condition` is `wanted`. None: it never is.
-    pub fn assume(&mut self, body: &Body, values: &ValueTable, condition: Operand, wanted: bool) -> Option<FactList> {
+    pub fn assume(
+        &mut self,
+        body: &Body,
+        values: &ValueTable,
+        known: &FactList,
+        condition: Operand,
+        wanted: bool,
+    ) -> Option<FactList> {
         let mut facts = FactList::new();
-        self.assume_into(body, values, condition, wanted, &mut facts, 0).then_some(facts)
+        if !self.assume_into(body, values, condition, wanted, &mut facts, 0) {
+            return None;
+        }
+        let learnt: FactList = facts.iter().filter_map(|fact| self.with_known_side(*fact, known)).collect();
+        facts.extend(learnt);
+        Some(facts)
+    }
+
+    /// A comparison of two values, one of which is known, is a fact about the other: `i < n` with i 0.
+    fn with_known_side(&self, (key, truth): Fact, known: &FactList) -> Option<Fact> {
+        let Key::Compare(op, a, b) = self.get(key) else { return None };
+        let number = |key| {
+            known.iter().find_map(|f| match f {
+                (k, Relation::Eq(c)) if *k == key => Some(*c),
+                _ => None,
+            })
+        };
+        let (other, relation) = match (number(a), number(b)) {
+            (Some(c), _) => (b, relation(swapped(op), c)?),
+            (None, Some(c)) => (a, relation(op, c)?),
+            (None, None) => return None,
+        };
+        let relation = if truth.holds(1) { Some(relation) } else { relation.negate() };
+        relation.map(|r| (other, r))
     }
 
     fn assume_into(

@@ -127,12 +127,20 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What is known of an operand without following any path: constants, and addresses of variables, which are not null.
+    /// What is known of an operand without following any path: constants, addresses of variables, and results of functions
+    /// that never return null.
     pub fn evident(&self, operand: Operand) -> Option<Relation> {
         if let Some(constant) = self.body.constant(operand)
             && let Some(number) = number_of(constant)
         {
             return Some(Relation::Eq(number));
+        }
+        if let Some(inst) = operand.value()
+            && let Some(call) = self.body.insts[inst].call()
+        {
+            let promised = call.flags.nonnull_result;
+            let known = promised || self.calls[inst].as_ref().is_some_and(|c| c.summary.nonnull_result);
+            return known.then_some(Relation::NONZERO);
         }
         let cell = self.values.of_operand(operand)?;
         matches!(self.values.node(cell.base), ValueNode::Local(_) | ValueNode::Global(_)).then_some(Relation::NONZERO)

@@ -185,7 +185,11 @@ fn guard_of_comparison(comparison: Comparison) -> Guard {
         Operator::Ge => Some(Relation::at_least(value)),
     };
     match (relation, comparison.place.root, comparison.place.derefs) {
-        (Some(relation), Root::Ret, 0) => Guard::Told(relation, None),
+        // Functions of C that tell success by a result that is not negative tell failure by -1.
+        (Some(relation), Root::Ret, 0) => {
+            let otherwise = (relation == Relation::at_least(0)).then_some(Relation::Eq(-1));
+            Guard::Told(relation, otherwise)
+        }
         (Some(relation), Root::Param(_), _) => Guard::Given(path(&comparison.place), relation),
         _ => Guard::Hidden,
     }

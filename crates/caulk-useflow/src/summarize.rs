@@ -460,8 +460,8 @@ impl<'a> Summarizer<'a> {
             }
             match self.path_from_result(*cell, returned_base) {
                 Some(path) => paths.push(path),
-                // A local dies with the function; anything else goes on holding it.
-                None => held |= !matches!(self.view.values.root(cell.base), ValueNode::Local(_) | ValueNode::Nothing),
+                // A local dies with the function; what a local leads to goes on holding it.
+                None => held |= !matches!(self.view.values.node(cell.base), ValueNode::Local(_) | ValueNode::Nothing),
             }
         }
         match (paths.is_empty(), held) {

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::{Propagation, names};
 use crate::alternative::{Alternative, Status};
-use crate::facts::{Fact, learn, shared};
+use crate::facts::{Fact, Key, learn, shared};
 use crate::function::Resolved;
 use crate::history::Event;
 
@@ -245,7 +245,7 @@ impl Propagation<'_, '_> {
     ) {
         for action in actions {
             if let Destination::Store(to) = &action.to
-                && !action.guard.is_hidden()
+                && self.surely_happens(inst, &action.guard, current)
             {
                 let moves_object = self.subject(inst, action).is_some_and(|s| self.is_object(s, current));
                 self.overwrite(inst, to, moves_object, current);
@@ -253,6 +253,18 @@ impl Propagation<'_, '_> {
         }
         for path in overwritten {
             self.overwrite(inst, path, false, current);
+        }
+    }
+
+    /// Whether an action happens on the way the alternative goes. Where the result will tell, it is not taken to; where nobody
+    /// asks for the result, it is.
+    fn surely_happens(&mut self, inst: InstId, guard: &Guard, current: &Alternative) -> bool {
+        match self.decide(inst, guard, current) {
+            Some(Decided::Certain) => true,
+            Some(Decided::When((key, relation), _)) => {
+                !self.view.is_used[inst] || current.facts.iter().any(|f| f.0 == key && f.1.implies(relation))
+            }
+            Some(Decided::Hidden) | None => false,
         }
     }
 
@@ -313,6 +325,8 @@ impl Propagation<'_, '_> {
         match current.facts.iter().find(|f| f.0 == key) {
             Some((_, r)) if r.contradicts(relation) => None,
             Some((_, r)) if r.implies(relation) => Some(Decided::Certain),
+            // Other callees may have written there: the caller cannot know.
+            None if matches!(self.view.keys.get(key), Key::Loaded(_)) => Some(Decided::Hidden),
             _ => Some(Decided::When((key, relation), relation.negate())),
         }
     }

@@ -23,7 +23,16 @@ impl Propagation<'_, '_> {
         if self.asks_for_absence(cond, wanted, &current) {
             return;
         }
-        let Some(facts) = self.view.keys.assume(self.view.body, &self.view.values, cond, wanted) else { return };
+        let Some(facts) = self.view.keys.assume(self.view.body, &self.view.values, &current.facts, cond, wanted) else {
+            return;
+        };
+        let is_impossible = |(key, relation): &Fact| match self.view.keys.get(*key) {
+            Key::Inst(inst) => self.view.evident(inst.into()).is_some_and(|known| known.contradicts(*relation)),
+            _ => false,
+        };
+        if facts.iter().any(is_impossible) {
+            return;
+        }
         if current.status == Status::Live && self.start != Start::Entry {
             let event = if wanted { Event::BranchTaken } else { Event::BranchNotTaken };
             current.event = self.history.add(current.event, inst, event);
@@ -151,7 +160,13 @@ impl Propagation<'_, '_> {
             Operand::Value(_) => {
                 let from = self.view.keys.of_operand(self.view.body, &self.view.values, value);
                 let known: FactList = current.facts.iter().filter(|f| Some(f.0) == from).map(|f| (key, f.1)).collect();
-                if known.is_empty() { self.facts_of_sum(value, key, current) } else { known }
+                if !known.is_empty() {
+                    return known;
+                }
+                match self.view.evident(value) {
+                    Some(relation) => FactList::from_slice(&[(key, relation)]),
+                    None => self.facts_of_sum(value, key, current),
+                }
             }
         }
     }

@@ -187,7 +187,8 @@ impl Answer<'_> {
             }
             for target in targets {
                 let summary = self.analysed.analysis.summary(*target);
-                let allocates = if summary.blocks.is_empty() { "allocates nothing for its caller" } else { "allocates" };
+                let allocates =
+                    if summary.blocks.is_empty() { "allocates nothing for its caller" } else { "allocates" };
                 let lines = print::summary(program, *target, summary);
                 let does = if lines.is_empty() { String::new() } else { format!(": {}", lines.join("; ")) };
                 let _ = writeln!(text, "  calls {}(), which {allocates}{does}", program.function(*target).name);
