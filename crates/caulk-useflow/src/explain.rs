@@ -61,8 +61,14 @@ pub enum Verdict {
         by: String,
         unsure: bool,
     },
+    /// A place in memory that lasts holds it.
     Kept {
         line: Option<u32>,
+        by: String,
+    },
+    /// A function has kept it.
+    Taken {
+        line: u32,
         by: String,
     },
     /// Given to code nobody knows.
@@ -95,6 +101,7 @@ impl fmt::Display for Verdict {
             }
             Verdict::Kept { line: Some(line), by } => write!(f, "kept by {by} (stored at {line})"),
             Verdict::Kept { line: None, by } => write!(f, "kept by {by}"),
+            Verdict::Taken { line, by } => write!(f, "kept at {line} by {by}"),
             Verdict::Unknown { line, by } => {
                 write!(f, "given at {line} to {by}, of which nothing is known: it may have been kept")
             }
@@ -261,7 +268,7 @@ impl Teller<'_, '_> {
                 Verdict::Unknown { line: self.line(inst), by }
             }
             (Status::Kept | Status::Absent, _) => match last(Event::Kept).map(|i| (i, self.names.callee(i))) {
-                Some((inst, Some(by))) => Verdict::Kept { line: Some(self.line(inst)), by },
+                Some((inst, Some(by))) => Verdict::Taken { line: self.line(inst), by },
                 _ => Verdict::Kept { line: None, by: "what an earlier round of the loop made".to_owned() },
             },
             (Status::Live, Fate::HandedOut(paths)) => {

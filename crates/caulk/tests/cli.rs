@@ -305,3 +305,62 @@ fn a_reader_that_goes_away() {
     let run = finished(child.wait_with_output().expect("it ends"));
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));
 }
+
+/// The bundled example, read with a cache of its own.
+fn in_example(project: &Project, arguments: &[&str]) -> Run {
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/logsum");
+    let mut command = project.command(arguments);
+    finished(command.args(["-p", example]).output().expect("caulk can be run"))
+}
+
+#[test]
+fn why_tells_what_became_of_an_object() {
+    let project = Project::new(&[]);
+    let run = in_example(&project, &["why", "config.c:103"]);
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    run.prints(&[
+        "config.c:103: value = next_word(&cursor);\n",
+        "value allocated by next_word > xstrndup > xmalloc",
+        "returns at 107: forgotten at 107 - candidate",
+        "returns at 112: kept by config->title (stored at 111)\n",
+        "returns at 129: freed at 128 by free()\n",
+        "104 branch not taken, 106 branch taken",
+    ]);
+    let loss = in_example(&project, &["why", "config.c:107"]);
+    loss.prints(&["config.c:107: nothing is allocated here, in parse_setting", "returns at 107: forgotten"]);
+    let call = in_example(&project, &["why", "config.c:99"]);
+    call.prints(&["calls skip_blanks(), which allocates nothing", "lines of parse_setting that allocate: 103\n"]);
+    in_example(&project, &["why", "nowhere.c:1"]).fails(&["no function at nowhere.c:1 was read"]);
+    in_example(&project, &["why", "config.c"]).fails(&["\"config.c\" is no place in the source", "FILE:LINE"]);
+}
+
+#[test]
+fn the_use_flow_graph() {
+    let project = Project::new(&[]);
+    let run = in_example(&project, &["graph", "--kind", "useflow", "--function", "parse_setting"]);
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    run.prints(&[
+        "digraph \"parse_setting\" {",
+        "label=\"value: fresh from next_word()\"",
+        "128: freed by free()",
+        "107: returns\\nnobody's\", color=red",
+        " -> ",
+    ]);
+    in_example(&project, &["graph", "--kind", "useflow"]).fails(&["a use-flow graph needs --function NAME"]);
+}
+
+#[test]
+fn candidates_name_the_models_that_are_missing() {
+    let source = "void *malloc(unsigned long);\nvoid mystery(void *);\nstatic void pass(void *p) { mystery(p); }\n\
+        void one(void) { mystery(malloc(1)); }\nvoid two(void) { void *p = malloc(2); pass(p); }\n\
+        void three(void (*f)(void *)) { f(malloc(3)); }\n\
+        int lose(void) { char *p = malloc(4); return p != 0; }\n";
+    let project = Project::new(&[("a.c", source)]);
+    let run = project.run(&["candidates", "a.c"]);
+    assert_eq!(run.status, 0);
+    run.says(&[
+        "functions without a model took 3 objects: mystery (2), a function pointer in three (1); write a model",
+    ]);
+    assert!(run.stdout.starts_with("a.c:7:"), "paths below the current directory are relative:\n{}", run.stdout);
+    assert!(!project.run(&["candidates", "a.c", "--quiet"]).stderr.contains("without a model"));
+}

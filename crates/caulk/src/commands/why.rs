@@ -7,7 +7,7 @@ use std::io::Write;
 use caulk_ir::{Body, InstId};
 use caulk_program::FuncId;
 use caulk_summary::print;
-use caulk_useflow::{Explainer, ObjectStory, StoryEnd};
+use caulk_useflow::{Explainer, ObjectStory, StoryEnd, Verdict};
 
 use super::candidates::field_name;
 use crate::arguments::WhyOptions;
@@ -71,9 +71,9 @@ struct Answer<'a> {
 impl Answer<'_> {
     fn text(&self, stories: &[ObjectStory]) -> String {
         let mut text = self.missed_fields();
-        let made: Vec<&ObjectStory> = stories.iter().filter(|s| s.line == self.line).collect();
-        if !made.is_empty() {
-            made.into_iter().for_each(|story| self.write_story(&mut text, story));
+        if stories.iter().any(|s| s.line == self.line) {
+            let told = stories.iter().filter(|s| s.line == self.line || is_lost_at(s, self.line));
+            told.for_each(|story| self.write_story(&mut text, story));
             return text;
         }
         let meets = |s: &&ObjectStory| s.ends.iter().any(|end| ends_at(end, self.line));
@@ -216,11 +216,15 @@ impl Answer<'_> {
     }
 }
 
+fn is_lost_at(story: &ObjectStory, line: u32) -> bool {
+    story.ends.iter().any(|end| matches!(end.verdict, Verdict::Candidate { line: at, .. } if at == line))
+}
+
 /// Whether a line is where the object is lost, or something is done to it.
 fn ends_at(end: &StoryEnd, line: u32) -> bool {
-    use caulk_useflow::Verdict;
     let place = match end.verdict {
         Verdict::Freed { line, .. }
+        | Verdict::Taken { line, .. }
         | Verdict::Unknown { line, .. }
         | Verdict::Candidate { line, .. }
         | Verdict::Excused { line, .. } => Some(line),
