@@ -207,10 +207,10 @@ impl Keys {
                     return self.assume_into(body, values, *lhs, !wanted, facts, depth + 1);
                 }
                 // A truth value widened to an integer and back, as C does with every comparison it stores.
-                Inst::Cast { op: CastOp::ZeroExtend | CastOp::SignExtend | CastOp::Truncate, value, from, to } => {
-                    if *from == Type::Int(1) || *to == Type::Int(1) {
-                        return self.assume_into(body, values, *value, wanted, facts, depth + 1);
-                    }
+                Inst::Cast { op: CastOp::ZeroExtend | CastOp::SignExtend | CastOp::Truncate, value, from, to }
+                    if *from == Type::Int(1) || *to == Type::Int(1) =>
+                {
+                    return self.assume_into(body, values, *value, wanted, facts, depth + 1);
                 }
                 _ => {}
             }

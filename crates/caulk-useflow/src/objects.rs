@@ -95,7 +95,7 @@ fn fresh_block(
                 object.otherwise = *otherwise;
             }
             Guard::Given(path, relation) => {
-                let Some(fact) = given(view, call, path, *relation) else { return None };
+                let fact = given(view, call, path, *relation)?;
                 object.hidden = false;
                 object.failure = fact.first().and_then(|f| Some((f.0, f.1.negate()?)));
                 object.first.facts.extend(fact);

@@ -12,7 +12,7 @@ use caulk_frontend::{Clang, Config, read_units};
 use caulk_models::Models;
 use caulk_program::{Program, ProgramConfig, UnitInput};
 use caulk_summary::print;
-use caulk_useflow::{Analysis, Kind, UseflowConfig};
+use caulk_useflow::{Analysis, Kind, Slot, UseflowConfig};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 static MODELS: LazyLock<Models> = LazyLock::new(Models::bundled);
@@ -268,8 +268,11 @@ fn found(ran: &Ran) -> Vec<Found> {
             Kind::Lost => "lost",
             Kind::Forgotten => "forgotten",
         };
-        let variable =
-            candidate.variable.map_or("unnamed".to_owned(), |v| format!("\"{}\"", unit.str(body.vars[v].name)));
+        let variable = match (candidate.slot, candidate.variable) {
+            (Some(slot), _) => format!("\"{}\"", field_name(program, slot)),
+            (None, Some(variable)) => format!("\"{}\"", unit.str(body.vars[variable].name)),
+            (None, None) => "unnamed".to_owned(),
+        };
         all.push(Found {
             spot: Spot { file, line: place.line as usize, what: format!("{kind} {variable}") },
             hidden: candidate.hidden,
@@ -279,6 +282,13 @@ fn found(ran: &Ran) -> Vec<Found> {
     }
     all.sort_by(|a, b| a.spot.cmp(&b.spot));
     all
+}
+
+/// A field as `structure.field`, as `caulk candidates` prints it.
+fn field_name(program: &Program, (ty, offset): Slot) -> String {
+    let (unit, structure) = program.struct_type(ty);
+    let field = structure.field_at(offset).and_then(|f| f.name).map_or("?", |n| unit.str(n));
+    format!("{}.{field}", program.type_name(ty))
 }
 
 /// What is wrong, in words; empty when nothing is. Candidates that rest on hidden guards may be left unsaid.

@@ -200,11 +200,9 @@ impl<'v, 'a> Propagation<'v, 'a> {
             Inst::Bind { var, value } => self.bind(inst, *var, *value, current),
             Inst::Unbind { var } => self.unbind(inst, *var, current),
             Inst::ScopeEnd { local } | Inst::ScopeStart { local } => self.scope_end(inst, *local, current),
-            Inst::Unknown { operands, .. } => {
-                if operands.iter().any(|o| names(current, *o)) {
-                    let event = self.history.add(current.event, inst, Event::GivenToUnknown);
-                    current.settle(Status::Unknown, event);
-                }
+            Inst::Unknown { operands, .. } if operands.iter().any(|o| names(current, *o)) => {
+                let event = self.history.add(current.event, inst, Event::GivenToUnknown);
+                current.settle(Status::Unknown, event);
             }
             Inst::Call(_) => return self.call(inst, current, split),
             Inst::Invoke { normal, unwind, .. } => {
