@@ -1,7 +1,7 @@
 //! The state of one object on one class of paths.
 
 use caulk_ir::{InstId, VarId};
-use caulk_memory::Cell;
+use caulk_memory::{Cell, ValueId};
 use smallvec::SmallVec;
 
 use crate::facts::{FactList, shared};
@@ -28,6 +28,8 @@ pub struct Alternative {
     pub names: SmallVec<[InstId; 6]>,
     /// Places in memory that hold such a pointer. Sorted.
     pub cells: SmallVec<[Cell; 2]>,
+    /// The object itself as a value: cells in it hold nothing that they do not take with them.
+    pub own: Option<ValueId>,
     /// Variables of the source that hold it.
     pub vars: SmallVec<[VarId; 2]>,
     /// The variable that held it last, for messages.
@@ -51,6 +53,7 @@ impl Alternative {
             status: Status::Live,
             names: SmallVec::new(),
             cells: SmallVec::new(),
+            own: None,
             vars: SmallVec::new(),
             last_variable: None,
             facts: SmallVec::new(),
@@ -86,7 +89,12 @@ impl Alternative {
 
     /// Whether something that lasts holds it.
     pub fn is_held(&self) -> bool {
-        !self.vars.is_empty() || !self.cells.is_empty()
+        !self.vars.is_empty() || self.holders().next().is_some()
+    }
+
+    /// Cells outside of the object that hold it.
+    pub fn holders(&self) -> impl Iterator<Item = &Cell> {
+        self.cells.iter().filter(|c| Some(c.base) != self.own)
     }
 
     /// After a holder went: remembers where, if it was the last.

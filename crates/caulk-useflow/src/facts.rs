@@ -151,9 +151,20 @@ impl Keys {
         if !self.assume_into(body, values, condition, wanted, &mut facts, 0) {
             return None;
         }
-        let learnt: FactList = facts.iter().filter_map(|fact| self.with_known_side(*fact, known)).collect();
+        let sides = facts.iter().filter_map(|fact| self.with_known_side(*fact, known));
+        let learnt: FactList = sides.chain(facts.iter().filter_map(|fact| self.of_masked(*fact))).collect();
         facts.extend(learnt);
         Some(facts)
+    }
+
+    /// A value of which some bit is set is not zero.
+    fn of_masked(&self, (key, relation): Fact) -> Option<Fact> {
+        match self.get(key) {
+            Key::Binary(BinaryOp::And | BinaryOp::LShr, value, _) if relation.implies(Relation::NONZERO) => {
+                Some((value, Relation::NONZERO))
+            }
+            _ => None,
+        }
     }
 
     /// A comparison of two values, one of which is known, is a fact about the other: `i < n` with i 0.
@@ -308,11 +319,20 @@ fn is_true(body: &Body, operand: Operand) -> bool {
     matches!(body.constant(operand), Some(Constant::Int { value: 1, .. }))
 }
 
-fn widened_truth(body: &Body, operand: Operand) -> Option<Operand> {
-    match &body.insts[operand.value()?] {
-        Inst::Cast { op: CastOp::ZeroExtend | CastOp::SignExtend, from: Type::Int(1), value, .. } => Some(*value),
-        _ => None,
+/// The truth value behind a chain of widenings, as `__builtin_expect` and stored comparisons make them.
+fn widened_truth(body: &Body, mut operand: Operand) -> Option<Operand> {
+    for _ in 0..MAX_DEPTH {
+        let Inst::Cast { op, from, value, .. } = &body.insts[operand.value()?] else { return None };
+        let keeps_zero = matches!(op, CastOp::ZeroExtend | CastOp::SignExtend | CastOp::Bits);
+        if !keeps_zero {
+            return None;
+        }
+        if *from == Type::Int(1) {
+            return Some(*value);
+        }
+        operand = *value;
     }
+    None
 }
 
 /// The number a constant stands for; null is 0.

@@ -103,6 +103,8 @@ fn fresh_block(
             Guard::Hidden => {}
         }
     }
+    let own = object.first.has_name(call).then(|| view.values.of_inst(call)).flatten();
+    object.first.own = own.map(|c| c.base);
     if object.first.names.is_empty() && object.first.cells.is_empty() {
         return None;
     }
@@ -227,6 +229,7 @@ fn is_given(view: &View<'_>, value: ValueId) -> bool {
 /// The first alternative of a given value: it exists, so the pointer is not null.
 pub fn given_start(view: &mut View<'_>, history: &mut History, value: ValueId) -> Alternative {
     let mut first = Alternative::new(history.add(NONE, InstId(0), Event::Given));
+    first.own = Some(value);
     match view.values.node(value) {
         ValueNode::Param(index) => {
             let inst = InstId(index);

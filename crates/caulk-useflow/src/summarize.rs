@@ -450,7 +450,7 @@ impl<'a> Summarizer<'a> {
             paths.push(AccessPath::root(PathRoot::Return));
         }
         let returned_base = value.and_then(|v| self.view.values.of_operand(v)).map(|c| c.base);
-        for cell in &alternative.cells {
+        for cell in alternative.holders() {
             if Some(*cell) == own_cell {
                 continue;
             }

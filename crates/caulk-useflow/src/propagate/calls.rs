@@ -3,7 +3,7 @@
 use std::collections::hash_map::Entry;
 
 use caulk_ir::{InstId, Operand, Type};
-use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueId, ValueNode};
+use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueId, ValueNode};
 use caulk_summary::{Action, Destination, Guard, Subject};
 use smallvec::SmallVec;
 
@@ -38,11 +38,18 @@ impl Propagation<'_, '_> {
             self.note_facts(inst, current);
         }
         let mut goes_on = true;
+        let before = split.len();
         if current.status == Status::Live && (is_given || !current.cells.is_empty()) {
             if effect.unknown {
                 self.give_to_unknown(inst, current);
             } else {
                 goes_on = self.take_part(inst, &effect.summary.actions, current, split);
+            }
+        }
+        // The callee decided by what was there before it wrote.
+        if effect.unknown || effect.summary.impure {
+            for alternative in split[before..].iter_mut().chain([&mut *current]) {
+                self.forget_given_locals(&call.args, alternative);
             }
         }
         if goes_on {
@@ -57,6 +64,20 @@ impl Propagation<'_, '_> {
             Entry::Occupied(mut known) => {
                 let both = shared(known.get(), &current.facts);
                 *known.get_mut() = both;
+            }
+        }
+    }
+
+    /// A callee may write to the locals whose addresses it is given.
+    fn forget_given_locals(&mut self, args: &[Operand], current: &mut Alternative) {
+        if current.facts.is_empty() {
+            return;
+        }
+        for arg in args {
+            if let Some(cell) = self.view.values.of_operand(*arg)
+                && matches!(self.view.values.node(cell.base), ValueNode::Local(_))
+            {
+                self.forget_loaded(Cell { offset: Offset::Any, ..cell }, current);
             }
         }
     }

@@ -64,7 +64,9 @@ impl Propagation<'_, '_> {
             Some(_) => false,
             None => {
                 let base = self.view.values.of_operand(other).map(|c| self.view.values.node(c.base));
-                matches!(base, Some(ValueNode::Local(_)))
+                // What was there before is not what was allocated since.
+                let is_older = self.start != Start::Entry && matches!(base, Some(ValueNode::Param(_)));
+                is_older || matches!(base, Some(ValueNode::Local(_)))
             }
         }
     }
@@ -88,6 +90,10 @@ impl Propagation<'_, '_> {
             _ => 64,
         };
         let number = |case: u64| caulk_ir::constant::sign_extend(case, bits);
+        if let Some(Constant::Int { value: known, .. }) = self.view.body.constant(value) {
+            let target = cases.iter().find(|(case, _)| *case == known).map_or(default, |(_, to)| *to);
+            return self.follow_edge(block, target, current.clone(), &[]);
+        }
         for &(case, target) in cases {
             let facts: FactList = key.map(|k| (k, Relation::Eq(number(case)))).into_iter().collect();
             self.follow_edge(block, target, current.clone(), &facts);

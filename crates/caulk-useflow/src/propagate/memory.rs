@@ -1,12 +1,12 @@
 //! Instructions that name, hold or move the object.
 
 use caulk_ir::{Inst, InstId, Operand, Type, VarId};
-use caulk_memory::{Cell, Offset, Relation, ValueNode};
+use caulk_memory::{Cell, Offset, ValueNode};
 use smallvec::SmallVec;
 
 use super::{Propagation, names};
 use crate::alternative::{Alternative, Status};
-use crate::facts::{Key, learn, number_of};
+use crate::facts::{FactList, Key, learn, number_of};
 use crate::function::View;
 use crate::history::Event;
 
@@ -25,6 +25,8 @@ impl Propagation<'_, '_> {
         let Some(cell) = self.view.values.of_operand(address) else {
             return self.stored_somewhere(inst, value, current);
         };
+        // What is stored may be computed from what was there: `++n`.
+        let stored = self.stored_facts(value, cell, current);
         self.forget_loaded(cell, current);
         if names(current, value) {
             if matches!(self.view.values.node(cell.base), ValueNode::Nothing) {
@@ -40,7 +42,9 @@ impl Propagation<'_, '_> {
             current.holder_went(inst, true);
         }
         self.store_holder(value, cell, current);
-        self.remember_stored(value, cell, current);
+        for fact in stored {
+            learn(&mut current.facts, fact, self.view.config.max_facts);
+        }
     }
 
     /// The object is held by a cell from here on; a local's cell is that variable.
@@ -71,21 +75,12 @@ impl Propagation<'_, '_> {
     }
 
     /// What is stored is what a later load will find.
-    pub(super) fn remember_stored(&mut self, value: Operand, cell: Cell, current: &mut Alternative) {
+    pub(super) fn stored_facts(&mut self, value: Operand, cell: Cell, current: &Alternative) -> FactList {
         if cell.offset == Offset::Any {
-            return;
+            return FactList::new();
         }
         let key = self.view.keys.of_cell(cell);
-        let relation = match value {
-            Operand::Const(c) => number_of(self.view.body.consts[c]).map(Relation::Eq),
-            Operand::Value(_) => {
-                let from = self.view.keys.of_operand(self.view.body, &self.view.values, value);
-                from.and_then(|k| current.facts.iter().find(|f| f.0 == k).map(|f| f.1))
-            }
-        };
-        if let Some(relation) = relation {
-            learn(&mut current.facts, (key, relation), self.view.config.max_facts);
-        }
+        self.facts_of(value, key, current)
     }
 
     pub(super) fn stored_somewhere(&mut self, inst: InstId, value: Operand, current: &mut Alternative) {

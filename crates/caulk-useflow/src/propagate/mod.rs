@@ -256,7 +256,7 @@ impl<'v, 'a> Propagation<'v, 'a> {
             return false;
         }
         current.remove_name(inst);
-        if !current.names.is_empty() || !current.cells.is_empty() {
+        if !current.names.is_empty() || current.holders().next().is_some() {
             return true;
         }
         self.flow.lost_in_loop.push(current.clone());
