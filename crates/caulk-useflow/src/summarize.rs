@@ -154,7 +154,7 @@ impl<'a> Summarizer<'a> {
         self.report.swallowed.extend(flow.swallowed_by.iter().copied().collect::<BTreeSet<InstId>>());
         let is_heap = self.world.models.family(object.family).heap;
         if is_heap && !object.hidden {
-            self.note_filled_slots(&object, &flow.exits);
+            self.note_filled_slots(&object, &flow.exits, &flow.left_in);
         }
         let mut leaks: Vec<Exit> = Vec::new();
         let mut handed: Vec<(Exit, Vec<AccessPath>)> = Vec::new();
@@ -186,10 +186,11 @@ impl<'a> Summarizer<'a> {
 
     /// Fields that hold a fresh block alone when the function is left; links between nodes, which hold one of several
     /// references, own nothing.
-    fn note_filled_slots(&mut self, object: &Fresh, exits: &[Exit]) {
+    fn note_filled_slots(&mut self, object: &Fresh, exits: &[Exit], left_in: &[Cell]) {
         let line = self.view.line(object.call);
-        for (_, alternative) in exits.iter().filter(|(_, a)| a.status == Status::Live && a.cells.len() == 1) {
-            let Some(slot) = self.view.values.field(alternative.cells[0]) else { continue };
+        let alone = exits.iter().filter(|(_, a)| a.status == Status::Live && a.cells.len() == 1);
+        for cell in alone.map(|(_, a)| a.cells[0]).chain(left_in.iter().copied()) {
+            let Some(slot) = self.view.values.field(cell) else { continue };
             let points_to_its_own_kind = self
                 .view
                 .program

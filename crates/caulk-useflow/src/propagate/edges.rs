@@ -201,6 +201,9 @@ impl Propagation<'_, '_> {
             _ => false,
         };
         if current.status == Status::Live && current.cells.iter().any(in_loop) {
+            if let [only] = current.cells.as_slice() {
+                self.flow.left_in.push(*only);
+            }
             let last = self.view.body.blocks[BlockId(0)].first;
             let event = self.history.add(current.event, last, Event::Kept);
             current.settle(Status::Kept, event);

@@ -1,6 +1,6 @@
 //! Instructions that name, hold or move the object.
 
-use caulk_ir::{Inst, InstId, Operand, Type, VarId};
+use caulk_ir::{BinaryOp, Inst, InstId, Operand, Type, VarId};
 use caulk_memory::{Cell, Offset, ValueNode};
 use smallvec::SmallVec;
 
@@ -104,11 +104,22 @@ impl Propagation<'_, '_> {
         });
     }
 
-    /// A value made from others points to the object if one of them does: addresses into it, casts, tags.
+    /// A value made from others points to the object if one of them does: addresses into it, casts, tags. The distance
+    /// between two pointers, or a share of one, does not.
     pub(super) fn derive(&mut self, inst: InstId, current: &mut Alternative) {
         let mut derived = false;
         if self.view.is_pointer_like(inst) {
-            self.view.body.insts[inst].for_each_operand(|o| derived |= names(current, *o));
+            let body = self.view.body;
+            match &body.insts[inst] {
+                Inst::Binary { op: BinaryOp::Sub, lhs, rhs, .. } => {
+                    derived = names(current, *lhs) && !names(current, *rhs);
+                }
+                Inst::Binary { op: BinaryOp::Add | BinaryOp::Or | BinaryOp::And | BinaryOp::Xor, lhs, rhs, .. } => {
+                    derived = names(current, *lhs) || names(current, *rhs);
+                }
+                Inst::Binary { .. } => {}
+                other => other.for_each_operand(|o| derived |= names(current, *o)),
+            }
         }
         if derived { current.add_name(inst) } else { current.remove_name(inst) }
     }

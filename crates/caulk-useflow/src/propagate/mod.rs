@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use caulk_ir::entity::Entity;
 use caulk_ir::{BlockId, Inst, InstId, Operand};
+use caulk_memory::Cell;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -25,6 +26,8 @@ pub struct Flow {
     pub cut: bool,
     /// Calls that passed through the object's hands: unknown functions that swallowed it.
     pub swallowed_by: Vec<InstId>,
+    /// Cells that alone held the object when a round of a loop ended.
+    pub left_in: Vec<Cell>,
     /// When nothing but facts is followed: what is known before each call that allocates.
     pub facts_at: FxHashMap<InstId, FactList>,
     /// Blocks visited, for the graph.
