@@ -188,8 +188,10 @@ impl<'a> Summarizer<'a> {
     /// references, own nothing.
     fn note_filled_slots(&mut self, object: &Fresh, exits: &[Exit], left_in: &[Cell]) {
         let line = self.view.line(object.call);
-        let alone = exits.iter().filter(|(_, a)| a.status == Status::Live && a.cells.len() == 1);
-        for cell in alone.map(|(_, a)| a.cells[0]).chain(left_in.iter().copied()) {
+        // Several cells at one offset are one field that is known by several ways to its structure.
+        let is_one_field = |cells: &[Cell]| cells.windows(2).all(|pair| pair[0].offset == pair[1].offset);
+        let alone = exits.iter().filter(|(_, a)| a.status == Status::Live && is_one_field(&a.cells));
+        for cell in alone.flat_map(|(_, a)| a.cells.iter().copied()).chain(left_in.iter().copied()) {
             let Some(slot) = self.view.values.field(cell) else { continue };
             let points_to_its_own_kind = self
                 .view

@@ -54,7 +54,11 @@ fn write_candidate(analysed: &Analysed, candidate: &Candidate, out: &mut impl Wr
     let Some(body) = program.body(candidate.function) else { return Ok(()) };
     let place = body.place(candidate.place);
     let file = show::path(unit.files.get(place.file).map_or("?", |f| unit.str(*f)));
-    let made = body.place(candidate.allocation);
+    // What a field holds is allocated elsewhere: where it was first put there.
+    let made = match (candidate.slot, candidate.chain.first()) {
+        (Some(_), Some((_, line))) => *line,
+        _ => body.place(candidate.allocation).line,
+    };
     let variable = match candidate.slot {
         Some(slot) => field_name(program, slot),
         None => holder_name(program, &analysed.analysis, candidate).unwrap_or_else(|| "(unnamed)".to_owned()),
@@ -71,7 +75,7 @@ fn write_candidate(analysed: &Analysed, candidate: &Candidate, out: &mut impl Wr
         place.line,
         place.column,
         info.name,
-        made.line,
+        made,
         chain.join(" > "),
         if candidate.hidden { " hidden" } else { "" },
         if candidate.is_part { " part" } else { "" },

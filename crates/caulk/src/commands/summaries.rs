@@ -8,6 +8,7 @@ use caulk_summary::{json, print};
 use crate::arguments::{SummariesOptions, TableFormat};
 use crate::error::{Error, Exit};
 use crate::input::{self, Analysed};
+use crate::show;
 
 pub fn run(options: &SummariesOptions) -> Result<Exit, Error> {
     let analysed = input::analyse(&options.input, &options.models)?;
@@ -41,7 +42,7 @@ fn write_text(analysed: &Analysed, functions: &[FuncId], out: &mut impl Write) -
     for &function in functions {
         let info = program.function(function);
         let lines = print::summary(program, function, analysed.analysis.summary(function));
-        writeln!(out, "{} ({}:{})", info.name, info.file.unwrap_or("?"), info.line)?;
+        writeln!(out, "{} ({}:{})", info.name, show::path(info.file.unwrap_or("?")), info.line)?;
         for line in lines {
             writeln!(out, "    {line}")?;
         }
