@@ -57,7 +57,8 @@ fn told(
     let usual = [Relation::ZERO, Relation::NONZERO];
     let exact = yes.iter().copied().filter(|r| matches!(r, Relation::Eq(_)));
     let signs = [Relation::at_most(-1), Relation::at_least(0), Relation::at_least(1), Relation::at_most(0)];
-    let mut candidates = usual.into_iter().chain(exact).chain(signs);
+    // The exact value says most; a caller may test for just that.
+    let mut candidates = exact.chain(usual).chain(signs);
     let when = candidates.find(|r| yes.iter().all(|y| y.implies(*r)) && no.iter().all(|n| n.contradicts(*r)))?;
     let otherwise = no.into_iter().map(Some).reduce(|a, b| cover(a?, b?)).flatten();
     Some((when, otherwise))
