@@ -193,14 +193,15 @@ impl<'a> Summarizer<'a> {
         let alone = exits.iter().filter(|(_, a)| a.status == Status::Live && is_one_field(&a.cells));
         for cell in alone.flat_map(|(_, a)| a.cells.iter().copied()).chain(left_in.iter().copied()) {
             let Some(slot) = self.view.values.field(cell) else { continue };
-            let points_to_its_own_kind = self
+            // A pointer field that does not link objects of one kind.
+            let may_own = self
                 .view
                 .program
                 .type_info(slot.0)
                 .fields
                 .iter()
-                .any(|f| f.offset == slot.1 && f.target == Some(slot.0));
-            if !points_to_its_own_kind {
+                .any(|f| f.offset == slot.1 && f.pointee.depth > 0 && f.target != Some(slot.0));
+            if may_own {
                 self.report.slots.filled.push((slot, line));
             }
         }
