@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::constant::Constant;
 use crate::entity::{BlockId, ConstId, Entity, EntityVec, InstId, PlaceId, StrId, VarId};
+use crate::flow;
 use crate::inst::{Inst, Operand};
 use crate::place::Place;
 use crate::types::{Pointee, Type};
@@ -92,35 +93,11 @@ impl Body {
 
     /// The predecessors of each block, each once, in rising order.
     pub fn predecessors(&self) -> EntityVec<BlockId, Vec<BlockId>> {
-        let mut preds: EntityVec<BlockId, Vec<BlockId>> = vec![Vec::new(); self.blocks.len()].into();
-        for block in self.blocks.keys() {
-            for next in self.terminator(block).successors() {
-                if preds[next].last() != Some(&block) {
-                    preds[next].push(block);
-                }
-            }
-        }
-        preds
+        flow::predecessors(self.blocks.len(), |block| self.terminator(block).successors())
     }
 
     /// Blocks reachable from the entry, in reverse post-order.
     pub fn reverse_post_order(&self) -> Vec<BlockId> {
-        let mut seen = vec![false; self.blocks.len()];
-        let mut order = Vec::with_capacity(self.blocks.len());
-        let mut stack = vec![(Body::ENTRY, self.terminator(Body::ENTRY).successors(), 0usize)];
-        seen[0] = true;
-        while let Some((block, successors, next)) = stack.last_mut() {
-            if let Some(&child) = successors.get(*next) {
-                *next += 1;
-                if !std::mem::replace(&mut seen[child.index()], true) {
-                    stack.push((child, self.terminator(child).successors(), 0));
-                }
-            } else {
-                order.push(*block);
-                stack.pop();
-            }
-        }
-        order.reverse();
-        order
+        flow::reverse_post_order(self.blocks.len(), |block| self.terminator(block).successors())
     }
 }

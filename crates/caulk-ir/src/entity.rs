@@ -12,13 +12,15 @@ pub trait Entity: Copy {
     fn index(self) -> usize;
 }
 
+/// Makes an index type that prints with a prefix: `entity!(BlockId, "block");`.
+#[macro_export]
 macro_rules! entity {
     ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         pub struct $name(pub u32);
 
-        impl Entity for $name {
+        impl $crate::entity::Entity for $name {
             #[inline]
             fn from_index(index: usize) -> Self {
                 Self(u32::try_from(index).expect("a table has fewer than 2^32 entries"))
@@ -29,15 +31,15 @@ macro_rules! entity {
             }
         }
 
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 write!(f, concat!($prefix, "{}"), self.0)
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(self, f)
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Debug::fmt(self, f)
             }
         }
     };

@@ -12,6 +12,7 @@ pub mod body;
 pub mod constant;
 pub mod dominators;
 pub mod entity;
+pub mod flow;
 pub mod inst;
 pub mod pack;
 pub mod place;

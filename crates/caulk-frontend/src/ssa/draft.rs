@@ -1,6 +1,7 @@
 //! A function under construction: like a body, but blocks are lists, so that passes can copy and drop instructions.
 
 use caulk_ir::entity::Entity;
+use caulk_ir::flow;
 use caulk_ir::{BlockId, ConstId, Constant, EntityVec, Inst, InstId, Operand, Place, PlaceId, VarId, Variable};
 use rustc_hash::FxHashMap;
 
@@ -49,37 +50,12 @@ impl Draft {
 
     /// Predecessors of each block, each once, in rising order.
     pub fn predecessors(&self) -> EntityVec<BlockId, Vec<BlockId>> {
-        let mut preds: EntityVec<BlockId, Vec<BlockId>> = vec![Vec::new(); self.blocks.len()].into();
-        for block in self.blocks.keys() {
-            for next in self.successors(block) {
-                if preds[next].last() != Some(&block) {
-                    preds[next].push(block);
-                }
-            }
-        }
-        preds
+        flow::predecessors(self.blocks.len(), |block| self.insts[self.terminator(block)].successors())
     }
 
     /// Reachable blocks in reverse post-order.
     pub fn reverse_post_order(&self) -> Vec<BlockId> {
-        let mut seen = vec![false; self.blocks.len()];
-        let mut order = Vec::with_capacity(self.blocks.len());
-        let entry = BlockId(0);
-        let mut stack = vec![(entry, self.insts[self.terminator(entry)].successors(), 0usize)];
-        seen[0] = true;
-        while let Some((block, successors, next)) = stack.last_mut() {
-            if let Some(&child) = successors.get(*next) {
-                *next += 1;
-                if !std::mem::replace(&mut seen[child.index()], true) {
-                    stack.push((child, self.insts[self.terminator(child)].successors(), 0));
-                }
-            } else {
-                order.push(*block);
-                stack.pop();
-            }
-        }
-        order.reverse();
-        order
+        flow::reverse_post_order(self.blocks.len(), |block| self.insts[self.terminator(block)].successors())
     }
 
     /// Renumbers the blocks in reverse post-order and drops those that cannot be reached, with the phi edges from them.
