@@ -20,12 +20,12 @@ pub fn run(options: &CandidatesOptions) -> Result<Exit, Error> {
             write_candidate(&analysed, candidate, &mut out)?;
         }
     }
-    let statistics = analysed.analysis.statistics;
-    eprintln!(
-        "caulk: {count} candidates; {} functions analysed, {} skipped, {} cut, largest component {} in {} rounds",
-        statistics.analysed, statistics.skipped, statistics.cut, statistics.largest_component, statistics.rounds
-    );
     if !options.input.quiet {
+        let statistics = analysed.analysis.statistics;
+        eprintln!(
+            "caulk: {count} candidates; {} functions analysed, {} skipped, {} cut, largest component {} in {} rounds",
+            statistics.analysed, statistics.skipped, statistics.cut, statistics.largest_component, statistics.rounds
+        );
         tell_swallowed(&swallowed(&analysed.program, &analysed.models, &analysed.analysis));
     }
     Ok(analysed.read.exit())

@@ -15,7 +15,12 @@ pub fn run(options: &SummariesOptions) -> Result<Exit, Error> {
     let functions = wanted(&analysed, options.function.as_deref())?;
     let mut out = std::io::stdout().lock();
     match options.format {
-        TableFormat::Text => write_text(&analysed, &functions, &mut out)?,
+        TableFormat::Text => {
+            write_text(&analysed, &functions, &mut out)?;
+            if !options.input.quiet {
+                tell_totals(&analysed);
+            }
+        }
         TableFormat::Json => {
             let all: Vec<json::FunctionSummary> =
                 functions.iter().map(|&f| json::function(&analysed.program, f, analysed.analysis.summary(f))).collect();
@@ -47,6 +52,11 @@ fn write_text(analysed: &Analysed, functions: &[FuncId], out: &mut impl Write) -
             writeln!(out, "    {line}")?;
         }
     }
+    Ok(())
+}
+
+fn tell_totals(analysed: &Analysed) {
+    let program = &analysed.program;
     let count = |test: fn(&caulk_summary::Summary) -> bool| {
         program.functions().filter(|f| program.has_body(*f) && test(analysed.analysis.summary(*f))).count()
     };
@@ -60,5 +70,4 @@ fn write_text(analysed: &Analysed, functions: &[FuncId], out: &mut impl Write) -
         statistics.skipped,
         statistics.cut
     );
-    Ok(())
 }
