@@ -35,7 +35,5 @@ pub struct Candidate {
     pub hidden: bool,
     /// Part of a larger object made by the same call.
     pub is_part: bool,
-    pub facts: usize,
     pub trail: Vec<(InstId, Event)>,
-    pub needs_failure: bool,
 }

@@ -14,7 +14,7 @@ pub struct UseflowConfig {
     pub max_objects: usize,
     /// Actions of one summary.
     pub max_actions: usize,
-    /// Rounds over a component of the call graph before summaries that still change are widened.
+    /// Rounds over a component of the call graph; summaries that still change then count as cut.
     pub max_rounds: usize,
     /// Calls shown on the way to an allocation.
     pub max_chain: usize,

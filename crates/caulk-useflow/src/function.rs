@@ -27,6 +27,8 @@ pub struct View<'a> {
     pub liveness: Liveness,
     /// The effect of each call, by instruction; None where there is none.
     pub calls: EntityVec<InstId, Option<Rc<CallEffect<'a>>>>,
+    /// More objects than the configuration allows: some are not followed.
+    pub too_many_objects: bool,
     /// Whether anything uses the value of an instruction.
     pub is_used: EntityVec<InstId, bool>,
 }
@@ -84,6 +86,7 @@ impl<'a> View<'a> {
             order,
             calls,
             is_used,
+            too_many_objects: false,
         }
     }
 

@@ -47,6 +47,7 @@ pub fn fresh(view: &mut View<'_>, history: &mut History) -> Vec<Fresh> {
         let facts = facts_at.get(&call).cloned().unwrap_or_default();
         for (index, block) in effect.summary.blocks.iter().enumerate() {
             if objects.len() >= view.config.max_objects {
+                view.too_many_objects = true;
                 return objects;
             }
             let object = fresh_block(view, history, call, index as u32, block, &effect.summary, facts.clone());
@@ -189,6 +190,7 @@ pub fn given_values(view: &mut View<'_>) -> Vec<ValueId> {
     values.sort();
     values.dedup();
     values.retain(|v| is_given(view, *v));
+    view.too_many_objects |= values.len() > view.config.max_objects;
     values.truncate(view.config.max_objects);
     values
 }

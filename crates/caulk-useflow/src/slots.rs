@@ -165,8 +165,6 @@ fn candidate(function: FuncId, destroyed: &Destroyed, slot: Slot, origin: (FuncI
         slot: Some(slot),
         hidden: false,
         is_part: false,
-        facts: 0,
         trail: Vec::new(),
-        needs_failure: false,
     }
 }

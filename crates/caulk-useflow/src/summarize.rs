@@ -108,7 +108,7 @@ impl<'a> Summarizer<'a> {
         summary.actions.sort();
         summary.actions.dedup();
         summary.drop_implied();
-        summary.cut |= summary.cap(self.view.config.max_actions);
+        summary.cut |= summary.cap(self.view.config.max_actions) || self.view.too_many_objects;
         summary.nonnull_result = summary.actions.iter().any(|a| {
             matches!(a.subject, Subject::Alloc(_))
                 && a.guard == Guard::Always
@@ -512,9 +512,7 @@ impl<'a> Summarizer<'a> {
             slot: None,
             hidden: object.hidden || alternative.rests_on_hidden,
             is_part: object.is_part,
-            facts: alternative.facts.len(),
             trail: self.history.trail(alternative.event),
-            needs_failure: false,
         };
         let known = self.report.candidates.iter().any(|c| c.allocation == new.allocation && c.place == new.place);
         if !known {
