@@ -3,6 +3,7 @@
 use caulk_ir::{InstId, VarId};
 use caulk_models::FamilyId;
 use caulk_program::FuncId;
+use caulk_summary::BlockId;
 
 use crate::history::Event;
 use crate::slots::Slot;
@@ -20,6 +21,8 @@ pub struct Candidate {
     pub function: FuncId,
     /// The call that makes the object.
     pub allocation: InstId,
+    /// Which block of that call's effect it is.
+    pub block: BlockId,
     pub family: FamilyId,
     /// From that call down to the allocator: functions and lines.
     pub chain: Vec<(FuncId, u32)>,

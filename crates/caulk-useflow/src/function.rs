@@ -170,7 +170,8 @@ pub enum Resolved {
     Cell(Cell),
 }
 
-fn effect_of<'a>(
+/// The effect of a call, as its targets' summaries tell. None: none that matters, or not known yet.
+pub fn effect_of<'a>(
     program: &Program,
     config: &UseflowConfig,
     site: &caulk_program::CallSite,

@@ -5,7 +5,7 @@ use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Relation, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::FuncId;
-use caulk_summary::{Destination, Guard, Subject};
+use caulk_summary::{BlockId, Destination, Guard, Subject};
 use rustc_hash::FxHashSet;
 
 use crate::alternative::Alternative;
@@ -18,6 +18,8 @@ use crate::propagate::{Propagation, variable_at};
 #[derive(Clone, Debug)]
 pub struct Fresh {
     pub call: InstId,
+    /// Which block of the call's effect it is.
+    pub block: BlockId,
     pub family: FamilyId,
     /// How the result of the call tells that the object exists; None: it always does, or nothing tells.
     pub told: Option<Relation>,
@@ -71,6 +73,7 @@ fn fresh_block(
     chain.extend(block.chain.iter().copied().take(view.config.max_chain - 1));
     let mut object = Fresh {
         call,
+        block: BlockId(index),
         family: block.family,
         told: None,
         otherwise: None,
@@ -81,7 +84,7 @@ fn fresh_block(
         first: Alternative { facts, ..Alternative::new(event) },
     };
     for action in &summary.actions {
-        if action.subject != Subject::Alloc(caulk_summary::BlockId(index)) {
+        if action.subject != Subject::Alloc(BlockId(index)) {
             continue;
         }
         let Destination::Store(to) = &action.to else { continue };

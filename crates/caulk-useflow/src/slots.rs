@@ -156,6 +156,7 @@ fn candidate(function: FuncId, destroyed: &Destroyed, slot: Slot, origin: (FuncI
     Candidate {
         function,
         allocation: destroyed.call,
+        block: caulk_summary::BlockId(0),
         family: caulk_models::FamilyId::FREE,
         chain: vec![origin],
         place: destroyed.call,

@@ -503,6 +503,7 @@ impl<'a> Summarizer<'a> {
         let new = Candidate {
             function: self.view.id,
             allocation: object.call,
+            block: object.block,
             family: object.family,
             chain: object.chain.clone(),
             place,
