@@ -22,7 +22,7 @@ help: ## list these targets
 demo: build ## build Caulk and run it on the example project
 	@$(MAKE) --no-print-directory -C $(EXAMPLE) compile_commands.json
 	$(CAULK) program -p $(EXAMPLE) --cache target/demo
-	$(CAULK) candidates -p $(EXAMPLE) --cache target/demo
+	$(CAULK) check -p $(EXAMPLE) --cache target/demo || test $$? -eq 1
 
 .PHONY: build
 build: deps ## build the release binary, target/release/caulk

@@ -14,6 +14,7 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Check(CheckOptions),
     Candidates(CandidatesOptions),
     Summaries(SummariesOptions),
     Why(WhyOptions),
@@ -101,6 +102,63 @@ pub struct ModelOptions {
     /// A file with models of library functions (may be given several times; see docs/models.md).
     #[arg(long, value_name = "FILE")]
     pub models: Vec<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// For people, on a terminal.
+    Text,
+    /// For programs.
+    Json,
+    /// SARIF 2.1.0, for code scanning services and editors.
+    Sarif,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ConfidenceArgument {
+    /// Shows findings too that rest on something the analysis could not see.
+    Low,
+    Medium,
+    High,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AllocFailureArgument {
+    /// Shown where the program tests for the failure on the path.
+    Tested,
+    Show,
+    Hide,
+    /// Shows nothing else.
+    Only,
+}
+
+/// Find memory leaks: the main job.
+#[derive(Debug, Args)]
+pub struct CheckOptions {
+    #[command(flatten)]
+    pub input: InputOptions,
+
+    #[command(flatten)]
+    pub models: ModelOptions,
+
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: ReportFormat,
+
+    /// Where to write the report [default: standard output].
+    #[arg(short, long, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+
+    /// 0: every path to a leak; 1: one for each allocation and place of loss; 2: one for each allocation.
+    #[arg(long, value_name = "LEVEL", default_value = "1", value_parser = clap::value_parser!(u8).range(0..=2))]
+    pub report_level: u8,
+
+    /// Leave out findings that are less sure than this.
+    #[arg(long, value_enum, value_name = "LEVEL", default_value = "medium")]
+    pub min_confidence: ConfidenceArgument,
+
+    /// What to do with leaks that need some other allocation to fail.
+    #[arg(long, value_enum, value_name = "WHICH", default_value = "tested")]
+    pub alloc_failure: AllocFailureArgument,
 }
 
 /// Show what every function allocates, frees and keeps.

@@ -8,9 +8,11 @@ use std::io;
 pub enum Exit {
     /// Nothing found and everything read.
     Clean = 0,
+    /// Leaks were found.
+    Leaks = 1,
     /// The job could not be done.
     Failed = 2,
-    /// Done, but some units could not be read.
+    /// Nothing found, but some units could not be read.
     Incomplete = 3,
 }
 
@@ -32,6 +34,8 @@ pub enum Error {
     Models(#[from] caulk_models::ModelError),
     #[error("{0}")]
     Usage(String),
+    #[error("cannot write {path}: {source}")]
+    Write { path: String, source: io::Error },
     #[error("cannot write the result: {0}")]
     Output(#[from] io::Error),
 }

@@ -25,6 +25,7 @@ fn main() -> ExitCode {
     let result = match &arguments.command {
         Command::Candidates(options) => commands::candidates::run(options),
         Command::Capture(options) => commands::capture::run(options),
+        Command::Check(options) => commands::check::run(options),
         Command::Graph(options) => commands::graph::run(options),
         Command::Ir(options) => commands::ir::run(options),
         Command::Program(options) => commands::program::run(options),

@@ -1,99 +1,10 @@
 //! The command line as a user meets it: exit statuses, and the messages that say what to do.
 
+mod project;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
-/// A project in a temporary folder, in which the commands run.
-struct Project(tempfile::TempDir);
-
-/// What a command left.
-struct Run {
-    status: i32,
-    stdout: String,
-    stderr: String,
-}
-
-const GOOD: &str = "void *malloc(unsigned long);\nvoid *good(int n) { return malloc(n); }\n";
-
-impl Project {
-    /// Writes `files`; `@ROOT@` in their text stands for the project's absolute path.
-    fn new(files: &[(&str, &str)]) -> Self {
-        let project = Self(tempfile::tempdir().expect("a temporary folder can be made"));
-        for (name, text) in files {
-            let path = project.path(name);
-            fs::create_dir_all(path.parent().expect("below the root")).expect("writable");
-            fs::write(path, text.replace("@ROOT@", &project.root().display().to_string())).expect("writable");
-        }
-        project
-    }
-
-    /// A project whose database lists `sources`.
-    fn with_database(files: &[(&str, &str)], sources: &[&str]) -> Self {
-        let project = Self::new(files);
-        let entry = |file: &&str| format!(r#"{{"directory": "@ROOT@", "file": "{file}", "command": "cc -c {file}"}}"#);
-        let entries: Vec<String> = sources.iter().map(entry).collect();
-        let text = format!("[{}]", entries.join(",")).replace("@ROOT@", &project.root().display().to_string());
-        fs::write(project.path("compile_commands.json"), text).expect("writable");
-        project
-    }
-
-    fn root(&self) -> PathBuf {
-        self.0.path().canonicalize().expect("the temporary folder exists")
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.root().join(name)
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_caulk"));
-        command.current_dir(self.root()).args(arguments);
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Run {
-        finished(self.command(arguments).output().expect("caulk can be run"))
-    }
-}
-
-fn finished(output: Output) -> Run {
-    Run {
-        status: output.status.code().expect("caulk is not killed"),
-        stdout: String::from_utf8(output.stdout).expect("text"),
-        stderr: String::from_utf8(output.stderr).expect("text"),
-    }
-}
-
-impl Run {
-    /// The command failed, printed no result, and said all of `parts`.
-    fn fails(&self, parts: &[&str]) {
-        assert_eq!((self.status, self.stdout.as_str()), (2, ""), "{}", self.stderr);
-        self.says(parts);
-    }
-
-    fn says(&self, parts: &[&str]) {
-        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
-        for part in parts {
-            assert!(self.stderr.contains(part), "{part:?} is missing in:\n{}", self.stderr);
-        }
-    }
-
-    fn prints(&self, parts: &[&str]) {
-        for part in parts {
-            assert!(self.stdout.contains(part), "{part:?} is missing in:\n{}\n{}", self.stdout, self.stderr);
-        }
-    }
-}
-
-fn have(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).any(|folder| Path::new(&folder).join(program).is_file());
-    if !found {
-        eprintln!("skipped: {program} is not installed");
-    }
-    found
-}
+use project::{GOOD, Project, Run, finished, have, in_example, make_executable};
 
 #[test]
 fn everything_read_is_status_0_and_silent() {
@@ -187,11 +98,6 @@ fn clang_is_missing_or_of_another_version() {
     make_executable(&project.path("clang-14"));
     let run = project.run(&["ir", "a.c", "--clang", "./clang-14"]);
     run.fails(&["./clang-14 is clang 14, but Caulk reads what clang 19 writes", "--clang PATH"]);
-}
-
-fn make_executable(path: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("our own file");
 }
 
 #[test]
@@ -304,17 +210,6 @@ fn a_reader_that_goes_away() {
     drop(child.stdout.take());
     let run = finished(child.wait_with_output().expect("it ends"));
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));
-}
-
-/// The bundled example, read with a cache of its own. Its sources are named: a fresh clone has no database of it.
-fn in_example(project: &Project, arguments: &[&str]) -> Run {
-    let example = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/logsum"));
-    let entries = std::fs::read_dir(example).expect("the example is in the repository");
-    let mut sources: Vec<_> = entries.map(|e| e.expect("the folder can be read").path()).collect();
-    sources.retain(|path| path.extension().is_some_and(|e| e == "c"));
-    sources.sort();
-    let mut command = project.command(arguments);
-    finished(command.args(sources).args(["--", "-std=gnu11"]).output().expect("caulk can be run"))
 }
 
 #[test]

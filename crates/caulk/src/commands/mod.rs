@@ -2,6 +2,7 @@
 
 pub mod candidates;
 pub mod capture;
+pub mod check;
 pub mod graph;
 pub mod ir;
 pub mod program;

@@ -1,0 +1,156 @@
+//! A leak as the reader of the source sees it. Nothing of the IR is left in it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How the memory is leaked. Also the rule that a finding is reported under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Kind {
+    /// The last reference is overwritten, or freed with its holder.
+    Lost,
+    /// Still held by a local at the end.
+    Forgotten,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 2] = [Kind::Lost, Kind::Forgotten];
+
+    /// The name of the rule, as suppressions and reports write it.
+    pub fn rule(self) -> &'static str {
+        match self {
+            Kind::Lost => "lost",
+            Kind::Forgotten => "forgotten",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Confidence {
+    /// Rests on something that the analysis could not see.
+    Low,
+    Medium,
+    High,
+}
+
+impl fmt::Display for Confidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Confidence::Low => "low",
+            Confidence::Medium => "medium",
+            Confidence::High => "high",
+        })
+    }
+}
+
+/// A place in the source.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Site {
+    /// Relative to the root of the report where it lies below it, with `/` between folders.
+    pub file: String,
+    /// From 1; 0 when unknown.
+    pub line: u32,
+    /// In bytes, from 1, as compilers count; 0 when unknown.
+    pub column: u32,
+    /// The function it is in, as the source names it.
+    pub function: String,
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.column {
+            0 => write!(f, "{}:{}", self.file, self.line),
+            column => write!(f, "{}:{}:{column}", self.file, self.line),
+        }
+    }
+}
+
+/// A call on the way down to the allocator.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Call {
+    #[serde(flatten)]
+    pub site: Site,
+    /// What is called, with parentheses: `malloc()`.
+    pub callee: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StepKind {
+    Allocated,
+    /// A condition of the source, and how it came out.
+    Branch,
+    LoopEntered,
+    LoopLeft,
+    /// A case of a switch.
+    Case,
+    /// A call that could have taken the memory and did not.
+    NotTaken,
+    /// A call that the path goes through.
+    Call,
+    /// Stored somewhere, or moved.
+    Stored,
+    Overwritten,
+    FreedWithHolder,
+    OutOfScope,
+    Returned,
+    /// Nobody holds it from here on.
+    Leaked,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Step {
+    pub kind: StepKind,
+    #[serde(flatten)]
+    pub site: Site,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    pub kind: Kind,
+    /// What must be freed alike: the name of the models' family.
+    pub family: String,
+    /// What held the memory: `p`, `page.title`.
+    pub variable: Option<String>,
+    /// Where it is lost.
+    pub loss: Site,
+    /// Why it is lost there, in words that follow "is leaked here: ".
+    pub reason: String,
+    /// The call in the leaking function that allocates it.
+    pub allocation: Call,
+    /// The calls from there down to the allocator.
+    pub chain: Vec<Call>,
+    /// The witness.
+    pub steps: Vec<Step>,
+    pub confidence: Confidence,
+    /// Some other allocation must fail for it.
+    pub needs_alloc_failure: bool,
+    /// The program tests that failure on the path.
+    pub failure_tested: bool,
+    pub fingerprint: String,
+}
+
+impl Finding {
+    /// What leaks: the variable, or where it came from when nothing in the source ever named it.
+    pub fn subject(&self) -> String {
+        match &self.variable {
+            Some(name) => format!("`{name}`"),
+            None => format!("the memory from {}", self.allocation.callee),
+        }
+    }
+
+    /// The message of the place of loss, on one line and understandable without the rest.
+    pub fn message(&self) -> String {
+        let Site { file, line, .. } = &self.allocation.site;
+        let made = if *file == self.loss.file { format!("line {line}") } else { format!("{file}:{line}") };
+        let failure = if self.needs_alloc_failure { " (only when an allocation fails)" } else { "" };
+        format!("{} is leaked here: {}; allocated at {made}{failure}", self.subject(), self.reason)
+    }
+}

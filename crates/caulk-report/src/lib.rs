@@ -1,0 +1,36 @@
+//! What was found, told to people and to machines.
+//!
+//! This crate owns the source-level [`Finding`]: what leaks, where it was allocated and through which calls, where it is
+//! lost, and the path that leads there. [`narrate`] makes findings of what the engines say in terms of core IR; [`select`]
+//! decides which of them are shown; [`text`], [`json`] and [`sarif`] write them; [`write`] puts files in place.
+//!
+//! *Architecture invariant:* no analysis. A finding holds nothing of the IR, so it can be kept, compared and rendered without
+//! the program. Only [`narrate`] and its helpers know the engines.
+//!
+//! *Architecture invariant:* sources are read for their words alone. One that is gone, has changed or is no text makes
+//! a report poorer and never fails it.
+
+pub mod config;
+mod demangle;
+pub mod finding;
+mod fingerprint;
+pub mod json;
+pub mod narrate;
+mod operand_names;
+pub mod report;
+pub mod sarif;
+pub mod select;
+mod sites;
+pub mod source;
+pub mod text;
+mod tokens;
+pub mod witness;
+mod words;
+pub mod write;
+
+pub use config::ReportConfig;
+pub use finding::{Call, Confidence, Finding, Kind, Site, Step, StepKind};
+pub use narrate::Narrator;
+pub use report::{LostUnit, Report, Statistics};
+pub use select::{AllocFailure, Hidden, Level, Selection};
+pub use witness::{Evidence, WitnessEvent, WitnessStep};

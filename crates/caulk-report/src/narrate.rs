@@ -1,0 +1,354 @@
+//! From a candidate and the path that confirms it to a finding in the source's words. The only place where the terms of
+//! the engines become those of the reader.
+
+use std::path::Path;
+
+use caulk_ir::{Body, CompareOp, Constant, Inst, InstId, Operand};
+use caulk_models::Models;
+use caulk_program::{FuncId, Program};
+use caulk_useflow::{Analysis, Candidate, Event, Kind as CandidateKind, Slot, holder_name};
+
+use crate::config::ReportConfig;
+use crate::finding::{Call, Confidence, Finding, Kind, Site, Step, StepKind};
+use crate::operand_names::OperandNames;
+use crate::sites::Sites;
+use crate::source::Sources;
+use crate::witness::{Evidence, WitnessEvent, WitnessStep, trail};
+use crate::words::{self, Statement};
+
+pub struct Narrator<'a> {
+    program: &'a Program,
+    models: &'a Models,
+    analysis: &'a Analysis,
+    config: &'a ReportConfig,
+    sources: &'a Sources,
+    sites: Sites<'a>,
+}
+
+impl<'a> Narrator<'a> {
+    pub fn new(
+        program: &'a Program,
+        models: &'a Models,
+        analysis: &'a Analysis,
+        config: &'a ReportConfig,
+        sources: &'a Sources,
+        root: &Path,
+    ) -> Self {
+        Self { program, models, analysis, config, sources, sites: Sites::new(program, analysis, config, root) }
+    }
+
+    /// What stage one alone says for a candidate.
+    pub fn stage_one(&self, candidate: &Candidate) -> Evidence {
+        let witness = trail(candidate);
+        let fails = witness.iter().any(|step| self.is_failed_allocation(candidate, step));
+        let confidence = if candidate.hidden { Confidence::Low } else { Confidence::Medium };
+        Evidence { witness, confidence, needs_alloc_failure: fails, failure_tested: fails }
+    }
+
+    /// The finding, without its fingerprint: that depends on the others.
+    pub fn finding(&self, candidate: &Candidate, evidence: &Evidence) -> Finding {
+        let variable = match candidate.slot {
+            Some(slot) => Some(self.field_name(slot)),
+            None => holder_name(self.program, self.analysis, candidate),
+        };
+        let allocation = self.allocation(candidate);
+        let mut story = Story { narrator: self, candidate, variable: variable.as_deref(), steps: Vec::new() };
+        let reason = story.reason(evidence);
+        let loss = self.loss(candidate);
+        story.tell(evidence, &allocation, &loss, &reason);
+        let steps = self.shortened(story.steps);
+        let is_at_home = !self.sites.is_system(&loss.file);
+        Finding {
+            kind: match candidate.kind {
+                CandidateKind::Lost => Kind::Lost,
+                CandidateKind::Forgotten => Kind::Forgotten,
+            },
+            family: self.models.family(candidate.family).name.clone(),
+            variable,
+            chain: self.chain(candidate),
+            loss,
+            reason,
+            allocation,
+            steps,
+            confidence: if is_at_home { evidence.confidence } else { Confidence::Low },
+            needs_alloc_failure: evidence.needs_alloc_failure,
+            failure_tested: evidence.failure_tested,
+            fingerprint: String::new(),
+        }
+    }
+
+    /// Where it is lost; for code of a system header, the user's own call that leads there.
+    fn loss(&self, candidate: &Candidate) -> Site {
+        self.at_home(candidate.function, candidate.place)
+            .unwrap_or_else(|| self.sites.of(candidate.function, candidate.place))
+    }
+
+    fn at_home(&self, function: FuncId, inst: InstId) -> Option<Site> {
+        let site = self.sites.of(function, inst);
+        if !self.sites.is_system(&site.file) {
+            return Some(site);
+        }
+        self.sites.users_call(function).map(|(caller, call)| self.sites.of(caller, call))
+    }
+
+    fn allocation(&self, candidate: &Candidate) -> Call {
+        let call = match (candidate.slot, candidate.chain.first()) {
+            // What a field holds is allocated elsewhere: where it was first put there.
+            (Some(_), Some(&(function, line))) => self.sites.call_in_line(function, line, None),
+            _ => self.sites.call(candidate.function, candidate.allocation),
+        };
+        let home =
+            self.sites.is_system(&call.site.file).then(|| self.at_home(candidate.function, candidate.allocation));
+        Call { site: home.flatten().unwrap_or(call.site), ..call }
+    }
+
+    /// Calls below the leaking function, those in system headers left out.
+    fn chain(&self, candidate: &Candidate) -> Vec<Call> {
+        let chain = &candidate.chain;
+        let call = |i: usize| self.sites.call_in_line(chain[i].0, chain[i].1, chain.get(i + 1).map(|c| c.0));
+        (1..chain.len()).map(call).filter(|c| !self.sites.is_system(&c.site.file)).collect()
+    }
+
+    /// A field as `structure.field`.
+    fn field_name(&self, (ty, offset): Slot) -> String {
+        let (unit, structure) = self.program.struct_type(ty);
+        let field = structure.field_at(offset).and_then(|f| f.name).map_or("?", |n| unit.str(n));
+        format!("{}.{field}", self.program.type_name(ty))
+    }
+
+    /// Whether a branch of the path is the failure of another allocation.
+    fn is_failed_allocation(&self, candidate: &Candidate, step: &WitnessStep) -> bool {
+        let WitnessEvent::Branch(successor) = step.event else { return false };
+        let Some(body) = self.sites.body(step.function) else { return false };
+        let Inst::Branch { cond: Operand::Value(cond), .. } = body.insts[step.inst] else { return false };
+        let Inst::Compare { op, lhs, rhs, .. } = body.insts[cond] else { return false };
+        let is_null = match op {
+            CompareOp::Eq => successor == 0,
+            CompareOp::Ne => successor == 1,
+            _ => false,
+        };
+        let (Operand::Value(call), Some(Constant::Null)) = (lhs, body.constant(rhs)) else { return false };
+        is_null && call != candidate.allocation && self.allocates(step.function, call)
+    }
+
+    fn allocates(&self, function: FuncId, call: InstId) -> bool {
+        let Some(site) = self.program.call_site(function, call) else { return false };
+        let targets = self.program.targets(site);
+        !targets.is_empty() && targets.iter().all(|t| self.analysis.summary(*t).allocates())
+    }
+
+    /// Long paths lose their middle.
+    fn shortened(&self, mut steps: Vec<Step>) -> Vec<Step> {
+        let max = self.config.max_steps.max(2);
+        if steps.len() > max {
+            let head = max / 2;
+            steps.drain(head..steps.len() - (max - head));
+        }
+        steps
+    }
+
+    /// A condition no longer than fits a line.
+    fn cut(&self, text: String) -> String {
+        match text.char_indices().nth(self.config.max_condition) {
+            Some((at, _)) => format!("{}...", &text[..at]),
+            None => text,
+        }
+    }
+}
+
+/// The steps of one finding.
+struct Story<'n, 'a> {
+    narrator: &'n Narrator<'a>,
+    candidate: &'n Candidate,
+    variable: Option<&'n str>,
+    steps: Vec<Step>,
+}
+
+impl Story<'_, '_> {
+    fn subject(&self) -> String {
+        self.variable.map_or_else(|| "the memory".to_owned(), |name| format!("`{name}`"))
+    }
+
+    /// Why it is lost, in words that follow "is leaked here: ".
+    fn reason(&self, evidence: &Evidence) -> String {
+        let Candidate { function, place, allocation, exit, .. } = *self.candidate;
+        if self.candidate.slot.is_some() {
+            let by = self.narrator.sites.callee(function, place).unwrap_or_else(|| "this".to_owned());
+            return format!("{by} frees what holds it, and nothing frees the field first");
+        }
+        let ends = evidence.witness.iter().rev().filter(|s| s.function == function && s.inst == place);
+        let end = ends.map(|s| s.event).find(|e| matches!(e, WitnessEvent::Object(_)));
+        match (self.candidate.kind, end) {
+            (_, Some(WitnessEvent::Object(Event::FreedWithHolder))) => "what holds it is freed".to_owned(),
+            (CandidateKind::Lost, _) if exit == allocation && place == allocation => {
+                "the next round of the loop overwrites the last reference to it".to_owned()
+            }
+            (_, _) if place == allocation => "nothing keeps the result of the call".to_owned(),
+            (CandidateKind::Lost, _) => "the last reference to it is overwritten".to_owned(),
+            (CandidateKind::Forgotten, Some(WitnessEvent::Object(Event::OutOfScope))) if !self.is_at_return(place) => {
+                "it goes out of scope, neither freed nor kept".to_owned()
+            }
+            (CandidateKind::Forgotten, _) => "the function returns, and nothing frees or keeps it".to_owned(),
+        }
+    }
+
+    /// Whether the scope that ends at an instruction is the function's own.
+    fn is_at_return(&self, inst: InstId) -> bool {
+        let Some(body) = self.narrator.sites.body(self.candidate.function) else { return false };
+        let block = body.blocks.values().find(|b| b.first <= inst && inst < b.end);
+        block.is_some_and(|b| matches!(body.insts[b.terminator()], Inst::Return { .. }))
+    }
+
+    fn tell(&mut self, evidence: &Evidence, allocation: &Call, loss: &Site, reason: &str) {
+        let text = format!("{} is allocated by {}", self.subject(), allocation.callee);
+        let allocated = Step { kind: StepKind::Allocated, site: allocation.site.clone(), text };
+        for step in &evidence.witness {
+            let is_ours = step.function == self.candidate.function;
+            if is_ours && step.inst == self.candidate.allocation && self.steps.is_empty() {
+                self.add(allocated.clone());
+                continue;
+            }
+            // What comes after the loss shows nothing more.
+            if is_ours && step.inst == self.candidate.place && matches!(step.event, WitnessEvent::Object(_)) {
+                break;
+            }
+            if let Some(told) = self.step(step) {
+                self.add(told);
+            }
+        }
+        if !self.steps.contains(&allocated) {
+            self.steps.insert(0, allocated);
+        }
+        let text = format!("{} is leaked: {reason}", self.subject());
+        self.steps.push(Step { kind: StepKind::Leaked, site: loss.clone(), text });
+    }
+
+    fn add(&mut self, step: Step) {
+        if self.steps.last() != Some(&step) && !self.narrator.sites.is_system(&step.site.file) {
+            self.steps.push(step);
+        }
+    }
+
+    /// A step of the witness in words; None for those that the rest of the story tells.
+    fn step(&self, step: &WitnessStep) -> Option<Step> {
+        let sites = &self.narrator.sites;
+        let site = sites.of(step.function, step.inst);
+        let callee = || sites.callee(step.function, step.inst).unwrap_or_else(|| "something".to_owned());
+        let (kind, text) = match step.event {
+            WitnessEvent::Branch(successor) => self.branch(step, successor, &site)?,
+            WitnessEvent::Call => (StepKind::Call, format!("{} is called", callee())),
+            WitnessEvent::Return => (StepKind::Returned, format!("{} returns", site.function)),
+            WitnessEvent::Object(event) => match event {
+                Event::Stored => (StepKind::Stored, self.stored(step, &site)?),
+                Event::NotTaken => {
+                    (StepKind::NotTaken, format!("{} could have taken {}, and did not", callee(), self.subject()))
+                }
+                Event::Overwritten => (StepKind::Overwritten, format!("{} is overwritten", self.subject())),
+                Event::OutOfScope => (StepKind::OutOfScope, format!("{} goes out of scope", self.subject())),
+                Event::FreedWithHolder => {
+                    (StepKind::FreedWithHolder, format!("{} frees what holds {}", callee(), self.subject()))
+                }
+                Event::Allocated
+                | Event::Given
+                | Event::Freed
+                | Event::Kept
+                | Event::GivenToUnknown
+                | Event::BranchTaken
+                | Event::BranchNotTaken => return None,
+            },
+        };
+        Some(Step { kind, site, text })
+    }
+
+    fn stored(&self, step: &WitnessStep, site: &Site) -> Option<String> {
+        let body = self.narrator.sites.body(step.function)?;
+        if body.insts[step.inst].call().is_some() {
+            let by = self.narrator.sites.callee(step.function, step.inst)?;
+            return Some(format!("{by} stores {}", self.subject()));
+        }
+        let file = self.narrator.sources.get(&site.file);
+        let left = file.and_then(|f| words::assignee(&f, site.line, site.column));
+        match left {
+            Some(left) if Some(left.as_str()) == self.variable => Some(format!("assigned to `{left}`")),
+            Some(left) => Some(format!("{} is stored to `{left}`", self.subject())),
+            None => Some(format!("{} is stored", self.subject())),
+        }
+    }
+
+    fn branch(&self, step: &WitnessStep, successor: usize, site: &Site) -> Option<(StepKind, String)> {
+        let body = self.narrator.sites.body(step.function)?;
+        match &body.insts[step.inst] {
+            Inst::Branch { cond, .. } => Some(self.condition(step, &body, *cond, successor == 0, site)),
+            Inst::Switch { cases, .. } => {
+                let values: Vec<u64> = cases.iter().map(|c| c.0).collect();
+                Some((StepKind::Case, self.case(&values, successor, site)))
+            }
+            Inst::Invoke { .. } if successor == 1 => {
+                let callee = self.narrator.sites.callee(step.function, step.inst)?;
+                Some((StepKind::Branch, format!("{callee} throws an exception")))
+            }
+            _ => None,
+        }
+    }
+
+    fn condition(
+        &self,
+        step: &WitnessStep,
+        body: &Body,
+        cond: Operand,
+        holds: bool,
+        site: &Site,
+    ) -> (StepKind, String) {
+        let file = self.narrator.sources.get(&site.file);
+        let quoted = file.and_then(|f| words::condition(&f, site.line, site.column));
+        let Some(words::Condition { text, statement }) = quoted else {
+            let text = self.operands(step, body, cond, holds);
+            return (
+                StepKind::Branch,
+                text.unwrap_or_else(|| format!("branch {}taken", if holds { "" } else { "not " })),
+            );
+        };
+        let outcome = outcome(body, cond, &text, holds);
+        let text = format!("`{}` {outcome}", self.narrator.cut(text));
+        match (statement, holds) {
+            (Statement::Loop, true) => (StepKind::LoopEntered, format!("the loop goes on: {text}")),
+            (Statement::Loop, false) => (StepKind::LoopLeft, format!("the loop is left: {text}")),
+            _ => (StepKind::Branch, text),
+        }
+    }
+
+    fn operands(&self, step: &WitnessStep, body: &Body, cond: Operand, holds: bool) -> Option<String> {
+        let info = self.narrator.program.function(step.function);
+        let unit = self.narrator.program.unit(info.unit);
+        let params = info.declaration.params.iter().map(|p| p.name.map(|n| unit.str(n))).collect();
+        OperandNames { unit, body, params }.condition(cond, holds)
+    }
+
+    fn case(&self, values: &[u64], successor: usize, site: &Site) -> String {
+        let file = self.narrator.sources.get(&site.file);
+        let quoted = file.and_then(|f| words::switch(&f, site.line, site.column));
+        let (subject, labels) = quoted.unwrap_or_else(|| ("the switch".to_owned(), Vec::new()));
+        let subject = self.narrator.cut(subject);
+        match (values.get(successor), labels.get(successor)) {
+            // clang makes several cases of a range: then the labels say nothing about them.
+            (Some(_), Some(label)) if labels.len() == values.len() => format!("`{subject}` is `{label}`"),
+            (Some(value), _) => format!("`{subject}` is {}", *value as i64),
+            (None, _) => format!("`{subject}` is none of the cases"),
+        }
+    }
+}
+
+/// How a condition came out. A bare pointer is null or not; anything else is true or false.
+fn outcome(body: &Body, cond: Operand, text: &str, holds: bool) -> &'static str {
+    let compared = cond.value().and_then(|v| match body.insts[v] {
+        Inst::Compare { op, rhs, .. } if body.constant(rhs) == Some(Constant::Null) => Some(op),
+        _ => None,
+    });
+    let is_bare = !text.contains("==") && !text.contains("!=");
+    match (compared.filter(|_| is_bare), holds) {
+        (Some(CompareOp::Ne), true) | (Some(CompareOp::Eq), false) => "is not null",
+        (Some(CompareOp::Ne), false) | (Some(CompareOp::Eq), true) => "is null",
+        (_, true) => "is true",
+        (_, false) => "is false",
+    }
+}

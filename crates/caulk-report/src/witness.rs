@@ -1,0 +1,51 @@
+//! What an engine tells of one path, before it is put into words.
+
+use caulk_ir::InstId;
+use caulk_program::FuncId;
+use caulk_useflow::{Candidate, Event};
+
+use crate::finding::Confidence;
+
+/// Something that happens on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WitnessEvent {
+    /// Something that happens to the object, in stage one's words.
+    Object(Event),
+    /// A branch or switch, with the index of the successor taken.
+    Branch(usize),
+    /// A call that the path goes through without touching the object.
+    Call,
+    /// A return in the middle of the path, out of a callee.
+    Return,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WitnessStep {
+    pub function: FuncId,
+    pub inst: InstId,
+    pub event: WitnessEvent,
+}
+
+/// Why a candidate is believed.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    pub witness: Vec<WitnessStep>,
+    pub confidence: Confidence,
+    /// Some other allocation must fail on the path.
+    pub needs_alloc_failure: bool,
+    /// The program tests that failure on the path.
+    pub failure_tested: bool,
+}
+
+/// The path that stage one remembers. It is one of those it merged, and nobody asked whether it can be taken.
+pub fn trail(candidate: &Candidate) -> Vec<WitnessStep> {
+    let step = |(inst, event): &(InstId, Event)| {
+        let event = match event {
+            Event::BranchTaken => WitnessEvent::Branch(0),
+            Event::BranchNotTaken => WitnessEvent::Branch(1),
+            other => WitnessEvent::Object(*other),
+        };
+        WitnessStep { function: candidate.function, inst: *inst, event }
+    };
+    candidate.trail.iter().map(step).collect()
+}

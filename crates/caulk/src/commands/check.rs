@@ -1,0 +1,115 @@
+//! `caulk check`: the leaks of a project.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use caulk_report::source::Sources;
+use caulk_report::{
+    AllocFailure, Confidence, Finding, Level, LostUnit, Narrator, Report, ReportConfig, Selection, Statistics, json,
+    sarif, text, write,
+};
+
+use crate::arguments::{AllocFailureArgument, CheckOptions, ConfidenceArgument, ReportFormat};
+use crate::error::{Error, Exit};
+use crate::input::{self, Analysed};
+
+pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
+    let start = Instant::now();
+    let root = root()?;
+    let analysed = input::analyse(&options.input, &options.models)?;
+    let config = ReportConfig::default();
+    let sources = Sources::new(&root, config.max_source);
+    let found = findings(&analysed, &config, &sources, &root);
+    let mut report = Report::new(&root, found, &selection(options), &sources);
+    fill_in(&mut report, &analysed);
+    let rendered = render(&report, options);
+    match &options.output {
+        Some(path) => write_file(path, &rendered)?,
+        None => std::io::stdout().lock().write_all(rendered.as_bytes())?,
+    }
+    if !options.input.quiet {
+        tell(&report, start);
+    }
+    Ok(if report.findings.is_empty() { analysed.read.exit() } else { Exit::Leaks })
+}
+
+/// What paths of the report are relative to.
+fn root() -> Result<PathBuf, Error> {
+    std::env::current_dir().map_err(|e| Error::Usage(format!("the current directory is gone: {e}")))
+}
+
+fn write_file(path: &Path, rendered: &str) -> Result<(), Error> {
+    write::file(path, rendered.as_bytes()).map_err(|source| Error::Write { path: path.display().to_string(), source })
+}
+
+fn findings(analysed: &Analysed, config: &ReportConfig, sources: &Sources, root: &Path) -> Vec<Finding> {
+    let Analysed { program, models, analysis, .. } = analysed;
+    let narrator = Narrator::new(program, models, analysis, config, sources, root);
+    let candidates = analysis.reports.iter().flat_map(|report| &report.candidates);
+    candidates.map(|candidate| narrator.finding(candidate, &narrator.stage_one(candidate))).collect()
+}
+
+fn selection(options: &CheckOptions) -> Selection {
+    Selection {
+        level: match options.report_level {
+            0 => Level::AllPaths,
+            1 => Level::Leaks,
+            _ => Level::Allocations,
+        },
+        min_confidence: match options.min_confidence {
+            ConfidenceArgument::Low => Confidence::Low,
+            ConfidenceArgument::Medium => Confidence::Medium,
+            ConfidenceArgument::High => Confidence::High,
+        },
+        alloc_failure: match options.alloc_failure {
+            AllocFailureArgument::Tested => AllocFailure::Tested,
+            AllocFailureArgument::Show => AllocFailure::Show,
+            AllocFailureArgument::Hide => AllocFailure::Hide,
+            AllocFailureArgument::Only => AllocFailure::Only,
+        },
+    }
+}
+
+/// What was not looked at, and what it cost.
+fn fill_in(report: &mut Report, analysed: &Analysed) {
+    let Analysed { read, program, analysis, .. } = analysed;
+    let lost = |unit: &caulk_frontend::LostUnit| LostUnit { source: unit.source.clone(), reason: unit.reason.clone() };
+    report.units_not_read = read.lost.iter().map(lost).collect();
+    let cut = program.functions().filter(|f| analysis.summary(*f).cut);
+    report.functions_cut = cut.map(|f| program.function(f).name.to_owned()).collect();
+    report.functions_cut.sort();
+    let candidates = analysis.reports.iter().map(|r| r.candidates.len()).sum();
+    report.statistics = Statistics {
+        units: program.totals().units,
+        functions: program.totals().functions_with_body,
+        candidates,
+        confirmed: 0,
+        refuted: Vec::new(),
+        undecided: candidates,
+    };
+}
+
+fn render(report: &Report, options: &CheckOptions) -> String {
+    match options.format {
+        ReportFormat::Text => text::render(report, !options.input.quiet),
+        ReportFormat::Json => json::render(report),
+        ReportFormat::Sarif => sarif::render(report),
+    }
+}
+
+/// The last line: what the run came to.
+fn tell(report: &Report, start: Instant) {
+    let Statistics { units, functions, candidates, confirmed, refuted, undecided } = &report.statistics;
+    let by: Vec<String> = refuted.iter().map(|(layer, count)| format!("{count} by {layer}")).collect();
+    let count: usize = refuted.iter().map(|(_, count)| count).sum();
+    let refuted =
+        if by.is_empty() { format!("{count} refuted") } else { format!("{count} refuted ({})", by.join(", ")) };
+    eprintln!(
+        "caulk: {} leaks; {units} units, {functions} functions, {candidates} candidates: {confirmed} confirmed, {refuted}, \
+         {undecided} undecided; {} functions cut; {:.1} s",
+        report.findings.len(),
+        report.functions_cut.len(),
+        start.elapsed().as_secs_f64()
+    );
+}

@@ -1,0 +1,179 @@
+//! `caulk check` as a user meets it: its report in every format, its options and exit statuses.
+
+mod project;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use project::{GOOD, Project, Run, finished};
+use serde_json::Value;
+
+/// The bundled example, with paths relative to it.
+fn in_folder_of_example(arguments: &[&str]) -> Run {
+    let cache = tempfile::tempdir().expect("a temporary folder can be made");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_caulk"));
+    command.current_dir(example()).arg("check").args(arguments).arg("--cache").arg(cache.path());
+    let sources = ["alerts.c", "config.c", "main.c", "record.c", "report.c", "scan.c", "table.c", "util.c"];
+    finished(command.args(sources).args(["--", "-std=gnu11"]).output().expect("caulk can be run"))
+}
+
+fn example() -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/logsum");
+    folder.canonicalize().expect("the example is in the repository")
+}
+
+/// What differs from one clone to another, and from one release to another.
+fn settled(text: &str) -> String {
+    let root = example().display().to_string();
+    text.replace(&root, "/EXAMPLE").replace(concat!("\"", env!("CARGO_PKG_VERSION"), "\""), "\"VERSION\"")
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("the report is JSON")
+}
+
+#[test]
+fn the_example_as_text() {
+    let run = in_folder_of_example(&[]);
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    insta::assert_snapshot!(run.stdout);
+    run.says(&["caulk: 6 leaks; 8 units, 59 functions, 6 candidates: ", " refuted", " functions cut; ", " s\n"]);
+}
+
+#[test]
+fn the_example_in_short() {
+    let run = in_folder_of_example(&["--quiet"]);
+    assert_eq!((run.status, run.stderr.as_str()), (1, ""));
+    insta::assert_snapshot!(run.stdout);
+}
+
+#[test]
+fn the_example_as_json() {
+    insta::assert_snapshot!(settled(&in_folder_of_example(&["--format", "json"]).stdout));
+}
+
+#[test]
+fn the_example_as_sarif() {
+    insta::assert_snapshot!(settled(&in_folder_of_example(&["--format", "sarif"]).stdout));
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let one = in_folder_of_example(&["--format", "json", "--jobs", "1"]);
+    let many = in_folder_of_example(&["--format", "json", "--jobs", "7"]);
+    assert_eq!(one.stdout, many.stdout);
+}
+
+const LEAK: &str = "#include <stdlib.h>\nint leak(int n) {\n    char *p = malloc(n);\n    if (!p)\n        return -1;\n    \
+    p[0] = 1;\n    return 0;\n}\n";
+
+#[test]
+fn exit_statuses() {
+    let broken = "int f(void) { return x; }\n";
+    let project = Project::new(&[("good.c", GOOD), ("leak.c", LEAK), ("broken.c", broken)]);
+    assert_eq!(project.run(&["check", "good.c"]).status, 0);
+    assert_eq!(project.run(&["check", "leak.c"]).status, 1);
+    assert_eq!(project.run(&["check", "broken.c"]).status, 2);
+    assert_eq!(project.run(&["check", "good.c", "broken.c"]).status, 3);
+    assert_eq!(project.run(&["check", "leak.c", "broken.c"]).status, 1);
+    assert_eq!(project.run(&["check"]).status, 2);
+}
+
+#[test]
+fn what_was_not_read_is_in_the_report() {
+    let project = Project::new(&[("leak.c", LEAK), ("broken.c", "int f(void) { return x; }\n")]);
+    let report = json(&project.run(&["check", "leak.c", "broken.c", "--format", "json"]).stdout);
+    assert_eq!(report["unitsNotRead"][0]["source"], "broken.c");
+    assert!(report["unitsNotRead"][0]["reason"].as_str().is_some_and(|r| r.contains("undeclared identifier")));
+    let sarif = json(&project.run(&["check", "leak.c", "broken.c", "--format", "sarif"]).stdout);
+    let note = &sarif["runs"][0]["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"];
+    assert!(note.as_str().is_some_and(|t| t.starts_with("broken.c was not read")), "{sarif}");
+}
+
+#[test]
+fn a_file_for_the_report() {
+    let project = Project::new(&[("leak.c", LEAK)]);
+    let run = project.run(&["check", "leak.c", "--format", "sarif", "-o", "out.sarif"]);
+    assert_eq!((run.status, run.stdout.as_str()), (1, ""), "{}", run.stderr);
+    assert_eq!(json(&fs::read_to_string(project.path("out.sarif")).expect("written"))["version"], "2.1.0");
+    let run = project.run(&["check", "leak.c", "-o", "gone/out.txt"]);
+    run.fails(&["cannot write gone/out.txt: "]);
+}
+
+/// `(variable, confidence)` of each finding.
+fn found(project: &Project, arguments: &[&str]) -> Vec<(String, String)> {
+    let run = project.run(&[&["check", "--format", "json"], arguments].concat());
+    let report = json(&run.stdout);
+    let findings = report["findings"].as_array().expect("a list").iter();
+    let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
+    findings.map(|f| (text(&f["variable"]), text(&f["confidence"]))).collect()
+}
+
+#[test]
+fn confidence() {
+    // Whether `drop` frees is decided by something that no caller sees.
+    let source = "#include <stdlib.h>\nextern int keep;\nstatic void drop(char *p) { if (keep == 7) free(p); }\n\
+        int f(int n) {\n    char *sure = malloc(n);\n    char *unsure = malloc(n);\n    drop(unsure);\n    return sure == unsure;\n}\n";
+    let project = Project::new(&[("a.c", source)]);
+    assert_eq!(found(&project, &["a.c"]), [("sure".to_owned(), "medium".to_owned())]);
+    assert_eq!(found(&project, &["a.c", "--min-confidence", "high"]), []);
+    let report = json(&project.run(&["check", "a.c", "--format", "json", "--min-confidence", "high"]).stdout);
+    assert_eq!(report["hidden"]["byConfidence"], 1);
+}
+
+#[test]
+fn failures_of_other_allocations() {
+    let source = "#include <stdlib.h>\nint f(int n, char **out) {\n    char *first = malloc(n);\n    if (!first)\n        return -1;\n    \
+        char *second = malloc(n);\n    if (!second)\n        return -1;\n    out[0] = first;\n    out[1] = second;\n    return 0;\n}\n";
+    let project = Project::new(&[("a.c", source)]);
+    let names = |which: &str| found(&project, &["a.c", "--alloc-failure", which]).len();
+    assert_eq!(["tested", "show", "hide", "only"].map(names), [1, 1, 0, 1]);
+    let run = project.run(&["check", "a.c", "--quiet"]);
+    run.prints(&[
+        "a.c:8:9: `first` is leaked here: ",
+        "; allocated at line 3 (only when an allocation fails) [forgotten]",
+    ]);
+}
+
+#[test]
+fn levels() {
+    let source = "#include <stdlib.h>\nint f(int n) {\n    char *p = malloc(n);\n    if (n == 1)\n        return 1;\n    \
+        if (n == 2)\n        return 2;\n    free(p);\n    return 0;\n}\n";
+    let project = Project::new(&[("a.c", source)]);
+    let count = |level: &str| found(&project, &["a.c", "--report-level", level]).len();
+    assert_eq!(["0", "1", "2"].map(count), [2, 2, 1]);
+    project.run(&["check", "a.c", "--report-level", "3"]).fails(&["--report-level"]);
+}
+
+/// What a header of the system does is shown where the user called it.
+#[test]
+fn names_of_cpp_and_its_headers() {
+    let source = "#include <memory>\nnamespace shop {\nstruct Item { int n; };\nint count(int n) {\n    \
+        auto item = std::make_unique<Item>(Item{n});\n    Item *kept = item.release();\n    return kept->n;\n}\n}\n";
+    let project = Project::new(&[("a.cpp", source)]);
+    let run = project.run(&["check", "a.cpp", "--format", "json", "--min-confidence", "low"]);
+    let report = json(&run.stdout);
+    for finding in report["findings"].as_array().expect("a list") {
+        assert_eq!(finding["loss"]["file"], "a.cpp", "{finding}");
+        assert_eq!(finding["loss"]["function"], "shop::count", "{finding}");
+        assert_eq!(finding["allocation"]["file"], "a.cpp", "{finding}");
+    }
+    let plain = "struct Item { int n; };\nnamespace shop {\nint count(int n) {\n    Item *kept = new Item{n};\n    return kept->n;\n}\n}\n";
+    let project = Project::new(&[("a.cpp", plain)]);
+    project.run(&["check", "a.cpp"]).prints(&["a.cpp:5:", "`kept` is leaked", "operator new()"]);
+}
+
+/// Sources that are gone, or no text: the report has fewer words.
+#[test]
+fn sources_that_cannot_be_quoted() {
+    let project = Project::new(&[("leak.c", LEAK)]);
+    let bitcode = ["-g", "-O1", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c", "leak.c", "-o", "leak.bc"];
+    let made = std::process::Command::new("clang-19").current_dir(project.root()).args(bitcode).status();
+    assert!(made.expect("clang-19 can be run").success());
+    fs::remove_file(project.path("leak.c")).expect("it is there");
+    let run = project.run(&["check", "leak.bc"]);
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    run.prints(&["leak.c:7:", "`p` is leaked here", "p != NULL"]);
+    fs::write(project.path("leak.c"), [0xff, 0xfe, b'\n', 0x80].repeat(9)).expect("writable");
+    assert_eq!(project.run(&["check", "leak.bc"]).status, 1);
+}

@@ -1,0 +1,113 @@
+//! Projects in temporary folders, and what `caulk` says when it is run in them. Each test file uses a part of it.
+#![allow(dead_code)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A project in a temporary folder, in which the commands run.
+pub struct Project(tempfile::TempDir);
+
+/// What a command left.
+pub struct Run {
+    pub status: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+pub const GOOD: &str = "void *malloc(unsigned long);\nvoid *good(int n) { return malloc(n); }\n";
+
+impl Project {
+    /// Writes `files`; `@ROOT@` in their text stands for the project's absolute path.
+    pub fn new(files: &[(&str, &str)]) -> Self {
+        let project = Self(tempfile::tempdir().expect("a temporary folder can be made"));
+        for (name, text) in files {
+            let path = project.path(name);
+            fs::create_dir_all(path.parent().expect("below the root")).expect("writable");
+            fs::write(path, text.replace("@ROOT@", &project.root().display().to_string())).expect("writable");
+        }
+        project
+    }
+
+    /// A project whose database lists `sources`.
+    pub fn with_database(files: &[(&str, &str)], sources: &[&str]) -> Self {
+        let project = Self::new(files);
+        let entry = |file: &&str| format!(r#"{{"directory": "@ROOT@", "file": "{file}", "command": "cc -c {file}"}}"#);
+        let entries: Vec<String> = sources.iter().map(entry).collect();
+        let text = format!("[{}]", entries.join(",")).replace("@ROOT@", &project.root().display().to_string());
+        fs::write(project.path("compile_commands.json"), text).expect("writable");
+        project
+    }
+
+    pub fn root(&self) -> PathBuf {
+        self.0.path().canonicalize().expect("the temporary folder exists")
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root().join(name)
+    }
+
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_caulk"));
+        command.current_dir(self.root()).args(arguments);
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Run {
+        finished(self.command(arguments).output().expect("caulk can be run"))
+    }
+}
+
+pub fn finished(output: Output) -> Run {
+    Run {
+        status: output.status.code().expect("caulk is not killed"),
+        stdout: String::from_utf8(output.stdout).expect("text"),
+        stderr: String::from_utf8(output.stderr).expect("text"),
+    }
+}
+
+impl Run {
+    /// The command failed, printed no result, and said all of `parts`.
+    pub fn fails(&self, parts: &[&str]) {
+        assert_eq!((self.status, self.stdout.as_str()), (2, ""), "{}", self.stderr);
+        self.says(parts);
+    }
+
+    pub fn says(&self, parts: &[&str]) {
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        for part in parts {
+            assert!(self.stderr.contains(part), "{part:?} is missing in:\n{}", self.stderr);
+        }
+    }
+
+    pub fn prints(&self, parts: &[&str]) {
+        for part in parts {
+            assert!(self.stdout.contains(part), "{part:?} is missing in:\n{}\n{}", self.stdout, self.stderr);
+        }
+    }
+}
+
+pub fn have(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|folder| Path::new(&folder).join(program).is_file());
+    if !found {
+        eprintln!("skipped: {program} is not installed");
+    }
+    found
+}
+
+pub fn make_executable(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("our own file");
+}
+
+/// The bundled example, read with a cache of its own. Its sources are named: a fresh clone has no database of it.
+pub fn in_example(project: &Project, arguments: &[&str]) -> Run {
+    let example = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/logsum"));
+    let entries = std::fs::read_dir(example).expect("the example is in the repository");
+    let mut sources: Vec<_> = entries.map(|e| e.expect("the folder can be read").path()).collect();
+    sources.retain(|path| path.extension().is_some_and(|e| e == "c"));
+    sources.sort();
+    let mut command = project.command(arguments);
+    finished(command.args(sources).args(["--", "-std=gnu11"]).output().expect("caulk can be run"))
+}
