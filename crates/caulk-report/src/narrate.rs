@@ -192,11 +192,12 @@ impl Story<'_, '_> {
         }
     }
 
-    /// Whether the scope that ends at an instruction is the function's own.
+    /// Whether what ends at an instruction ends because a return statement is there.
     fn is_at_return(&self, inst: InstId) -> bool {
         let Some(body) = self.narrator.sites.body(self.candidate.function) else { return false };
         let block = body.blocks.values().find(|b| b.first <= inst && inst < b.end);
-        block.is_some_and(|b| matches!(body.insts[b.terminator()], Inst::Return { .. }))
+        let is_same_line = |end: InstId| body.place(end).line == body.place(inst).line;
+        block.is_some_and(|b| matches!(body.insts[b.terminator()], Inst::Return { .. }) && is_same_line(b.terminator()))
     }
 
     fn tell(&mut self, evidence: &Evidence, allocation: &Call, loss: &Site, reason: &str) {

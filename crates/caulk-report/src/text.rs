@@ -1,27 +1,76 @@
-//! The report for a terminal.
+//! The report for a terminal: findings grouped by file, then what was counted and what was hidden.
 
 use std::fmt::Write as _;
 
-use crate::finding::Finding;
-use crate::report::Report;
+use annotate_snippets::Renderer;
 
-/// One line a finding, which editors can jump to; with `notes`, the allocation and the path below it.
-pub fn render(report: &Report, notes: bool) -> String {
+use crate::finding::Kind;
+use crate::footer;
+use crate::report::Report;
+use crate::snippet::{Picture, printable};
+use crate::source::Sources;
+
+#[derive(Clone, Debug)]
+pub struct TextOptions {
+    pub colour: bool,
+    /// Columns of the terminal.
+    pub width: usize,
+    /// Steps of a path shown before its middle is left out.
+    pub max_steps: usize,
+}
+
+impl Default for TextOptions {
+    fn default() -> Self {
+        Self { colour: false, width: 120, max_steps: 14 }
+    }
+}
+
+/// One line a finding, which editors can jump to.
+pub fn short(report: &Report) -> String {
     let mut text = String::new();
     for finding in &report.findings {
-        let _ = writeln!(text, "{}: {} [{}]", finding.loss, finding.message(), finding.kind.rule());
-        if notes {
-            write_notes(&mut text, finding);
-        }
+        let line = format!("{}: {} [{}]", finding.loss, finding.message(), finding.kind.rule());
+        let _ = writeln!(text, "{}", printable(&line));
     }
     text
 }
 
-fn write_notes(text: &mut String, finding: &Finding) {
-    for call in &finding.chain {
-        let _ = writeln!(text, "    {}: {} calls {}", call.site, call.site.function, call.callee);
+/// Every finding with its source and path.
+pub fn render(report: &Report, sources: &Sources, options: &TextOptions) -> String {
+    let renderer = if options.colour { Renderer::styled() } else { Renderer::plain() };
+    let renderer = renderer.term_width(options.width);
+    let picture = Picture { sources, renderer: &renderer, max_steps: options.max_steps.max(2) };
+    let mut text = String::new();
+    for group in report.findings.chunk_by(|a, b| a.loss.file == b.loss.file) {
+        let _ = writeln!(text, "{}: {}\n", printable(&group[0].loss.file), leaks(group.len()));
+        for finding in group {
+            text.push_str(&picture.draw(finding));
+            text.push('\n');
+        }
     }
-    for step in &finding.steps {
-        let _ = writeln!(text, "    {}: {}", step.site, step.text);
+    text.push_str(&total(report));
+    text
+}
+
+fn total(report: &Report) -> String {
+    let mut text = leaks(report.findings.len());
+    if !report.findings.is_empty() {
+        let count = |kind: Kind| report.findings.iter().filter(|f| f.kind == kind).count();
+        let files = report.findings.chunk_by(|a, b| a.loss.file == b.loss.file).count();
+        let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+        let _ = write!(text, " in {files}: {} lost, {} forgotten", count(Kind::Lost), count(Kind::Forgotten));
+    }
+    text.push('\n');
+    for line in footer::lines(report) {
+        let _ = writeln!(text, "{}", printable(&line));
+    }
+    text
+}
+
+pub(crate) fn leaks(count: usize) -> String {
+    match count {
+        0 => "no leaks".to_owned(),
+        1 => "1 leak".to_owned(),
+        n => format!("{n} leaks"),
     }
 }

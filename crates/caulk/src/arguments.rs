@@ -115,6 +115,14 @@ pub enum ReportFormat {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ColorArgument {
+    /// On a terminal.
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ConfidenceArgument {
     /// Shows findings too that rest on something the analysis could not see.
     Low,
@@ -147,6 +155,14 @@ pub struct CheckOptions {
     /// Where to write the report [default: standard output].
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
+
+    /// When to use colours; NO_COLOR in the environment means never.
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorArgument,
+
+    /// Show every step of long paths.
+    #[arg(long)]
+    pub full_path: bool,
 
     /// 0: every path to a leak; 1: one for each allocation and place of loss; 2: one for each allocation.
     #[arg(long, value_name = "LEVEL", default_value = "1", value_parser = clap::value_parser!(u8).range(0..=2))]

@@ -64,6 +64,42 @@ fn the_number_of_threads_changes_nothing() {
     assert_eq!(one.stdout, many.stdout);
 }
 
+#[test]
+fn colours() {
+    let escape = "\u{1b}[";
+    let coloured = |run: Run| run.stdout.contains(escape);
+    assert!(!coloured(in_folder_of_example(&[])), "no terminal, no colours");
+    assert!(coloured(in_folder_of_example(&["--color", "always"])));
+    assert!(!coloured(in_folder_of_example(&["--color", "never"])));
+}
+
+/// Long paths lose their middle, unless all of it is asked for.
+#[test]
+fn long_paths() {
+    let test = |i: u32| format!("    if (n == {i})\n        note({i});\n");
+    let tests: String = (0..40).map(test).collect();
+    let source = format!(
+        "#include <stdlib.h>\nvoid note(int);\nint f(int n) {{\n    char *p = malloc(3);\n    if (!p)\n        return 1;\n{tests}    return 0;\n}}\n"
+    );
+    let project = Project::new(&[("a.c", &source)]);
+    let run = project.run(&["check", "a.c"]);
+    run.prints(&["1. `p` is allocated by malloc()", " steps are left out; --full-path shows them", "leaked here"]);
+    assert!(!run.stdout.contains("`n == 20`"), "{}", run.stdout);
+    project.run(&["check", "a.c", "--full-path"]).prints(&["`n == 20` is "]);
+}
+
+/// Lines of a megabyte and names that would command a terminal are shown without harm.
+#[test]
+fn sources_that_are_hard_to_show() {
+    let long = format!("{}if (!p) return 1; return 0; }}{}\n", " ".repeat(1 << 15), " ".repeat(1 << 20));
+    let source = format!("#include <stdlib.h>\nint f(void) {{ char *p = malloc(3);\n{long}");
+    let project = Project::new(&[("a\u{1b}[31m.c", &source)]);
+    let run = project.run(&["check", "a\u{1b}[31m.c"]);
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    assert!(!run.stdout.contains('\u{1b}') && run.stdout.len() < 2_000, "{}", run.stdout.len());
+    run.prints(&["1. `p` is allocated by malloc()", "`p` is not null, at a"]);
+}
+
 const LEAK: &str = "#include <stdlib.h>\nint leak(int n) {\n    char *p = malloc(n);\n    if (!p)\n        return -1;\n    \
     p[0] = 1;\n    return 0;\n}\n";
 
@@ -173,7 +209,7 @@ fn sources_that_cannot_be_quoted() {
     fs::remove_file(project.path("leak.c")).expect("it is there");
     let run = project.run(&["check", "leak.bc"]);
     assert_eq!(run.status, 1, "{}", run.stderr);
-    run.prints(&["leak.c:7:", "`p` is leaked here", "p != NULL"]);
+    run.prints(&["`p` is leaked: ", "note: 2. p != NULL, at leak.c:4:", "leaked here, at leak.c:7:"]);
     fs::write(project.path("leak.c"), [0xff, 0xfe, b'\n', 0x80].repeat(9)).expect("writable");
     assert_eq!(project.run(&["check", "leak.bc"]).status, 1);
 }

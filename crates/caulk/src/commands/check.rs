@@ -1,16 +1,16 @@
 //! `caulk check`: the leaks of a project.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use caulk_report::source::Sources;
 use caulk_report::{
-    AllocFailure, Confidence, Finding, Level, LostUnit, Narrator, Report, ReportConfig, Selection, Statistics, json,
-    sarif, text, write,
+    AllocFailure, Confidence, Finding, Level, LostUnit, Narrator, Report, ReportConfig, Selection, Statistics,
+    TextOptions, json, sarif, text, write,
 };
 
-use crate::arguments::{AllocFailureArgument, CheckOptions, ConfidenceArgument, ReportFormat};
+use crate::arguments::{AllocFailureArgument, CheckOptions, ColorArgument, ConfidenceArgument, ReportFormat};
 use crate::error::{Error, Exit};
 use crate::input::{self, Analysed};
 
@@ -23,7 +23,7 @@ pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
     let found = findings(&analysed, &config, &sources, &root);
     let mut report = Report::new(&root, found, &selection(options), &sources);
     fill_in(&mut report, &analysed);
-    let rendered = render(&report, options);
+    let rendered = render(&report, &sources, options);
     match &options.output {
         Some(path) => write_file(path, &rendered)?,
         None => std::io::stdout().lock().write_all(rendered.as_bytes())?,
@@ -90,12 +90,31 @@ fn fill_in(report: &mut Report, analysed: &Analysed) {
     };
 }
 
-fn render(report: &Report, options: &CheckOptions) -> String {
+fn render(report: &Report, sources: &Sources, options: &CheckOptions) -> String {
     match options.format {
-        ReportFormat::Text => text::render(report, !options.input.quiet),
+        ReportFormat::Text if options.input.quiet => text::short(report),
+        ReportFormat::Text => text::render(report, sources, &text_options(options)),
         ReportFormat::Json => json::render(report),
         ReportFormat::Sarif => sarif::render(report),
     }
+}
+
+fn text_options(options: &CheckOptions) -> TextOptions {
+    let mut text = TextOptions::default();
+    let is_terminal = options.output.is_none() && std::io::stdout().is_terminal();
+    let is_wanted = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    text.colour = match options.color {
+        ColorArgument::Auto => is_terminal && is_wanted,
+        ColorArgument::Always => true,
+        ColorArgument::Never => false,
+    };
+    if let Some((terminal_size::Width(columns), _)) = terminal_size::terminal_size().filter(|_| is_terminal) {
+        text.width = usize::from(columns);
+    }
+    if options.full_path {
+        text.max_steps = usize::MAX;
+    }
+    text
 }
 
 /// The last line: what the run came to.

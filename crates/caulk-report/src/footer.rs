@@ -1,0 +1,44 @@
+//! What a report does not show, and which option shows it: the same words for every format that people read.
+
+use crate::report::Report;
+use crate::select::Hidden;
+
+/// One sentence a line.
+pub fn lines(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
+    let Hidden { by_confidence, by_alloc_failure, by_level } = report.hidden;
+    let mut hidden = |count: usize, what: &str, how: &str| {
+        if count > 0 {
+            lines.push(format!("{count} more {what}; {how}"));
+        }
+    };
+    hidden(
+        by_confidence,
+        "are less sure than --min-confidence asks for",
+        "they rest on something the analysis could not see; --min-confidence low shows them",
+    );
+    hidden(
+        by_alloc_failure,
+        "are left out by --alloc-failure",
+        "it chooses among leaks that need another allocation to fail; --alloc-failure show shows all",
+    );
+    hidden(
+        by_level,
+        "are alike in what --report-level compares",
+        "level 0 shows every path, 1 one for each allocation and place of loss, 2 one for each allocation",
+    );
+    match report.units_not_read.len() {
+        0 => {}
+        1 => lines.push("1 unit was not read: what it leaks, frees or keeps is not known".to_owned()),
+        n => lines.push(format!("{n} units were not read: what they leak, free or keep is not known")),
+    }
+    match report.functions_cut.len() {
+        0 => {}
+        1 => lines.push(format!(
+            "a bound was reached in 1 function, {}: ways through it were merged",
+            report.functions_cut[0]
+        )),
+        n => lines.push(format!("a bound was reached in {n} functions: ways through them were merged")),
+    }
+    lines
+}

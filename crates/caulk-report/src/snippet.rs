@@ -1,0 +1,186 @@
+//! One finding with its source around it, numbered step by step: drawn by `annotate-snippets`, which has rustc's look.
+
+use std::ops::Range;
+
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Message, Renderer, Snippet};
+
+use crate::finding::{Confidence, Finding, Site, Step, StepKind};
+use crate::source::{SourceFile, Sources};
+
+/// Bytes of a source line that are shown; nobody reads further, and generated lines have no end.
+const MAX_LINE: usize = 400;
+
+pub struct Picture<'a> {
+    pub sources: &'a Sources,
+    pub renderer: &'a Renderer,
+    /// Steps of a path shown before its middle is left out.
+    pub max_steps: usize,
+}
+
+/// A step with its number, or the steps left out.
+enum Shown<'f> {
+    Step(usize, &'f Step),
+    LeftOut(usize),
+}
+
+impl Picture<'_> {
+    pub fn draw(&self, finding: &Finding) -> String {
+        let level = match finding.confidence {
+            Confidence::Low => Level::WARNING.with_name("possible leak"),
+            Confidence::Medium | Confidence::High => Level::ERROR.with_name("leak"),
+        };
+        let title = format!("{} is leaked: {}", finding.subject(), finding.reason);
+        let title = level.primary_title(printable(&title)).id(finding.kind.rule());
+        let shown = self.folded(&finding.steps);
+        let quoted = self.quoted(&shown);
+        let mut group = title.elements(quoted.iter().map(|file| file.snippet()));
+        for message in self.notes(finding, &shown) {
+            group = group.element(message);
+        }
+        self.render(group)
+    }
+
+    fn render(&self, group: Group<'_>) -> String {
+        let mut text = self.renderer.render(&[group]);
+        text.push('\n');
+        text
+    }
+
+    /// The steps to show: of long paths both ends.
+    fn folded<'f>(&self, steps: &'f [Step]) -> Vec<Shown<'f>> {
+        let numbered = |(i, step): (usize, &'f Step)| Shown::Step(i + 1, step);
+        let all = steps.iter().enumerate();
+        if steps.len() <= self.max_steps {
+            return all.map(numbered).collect();
+        }
+        let head = self.max_steps / 2;
+        let tail = steps.len() - (self.max_steps - head);
+        let mut shown: Vec<Shown<'f>> = all.clone().take(head).map(numbered).collect();
+        shown.push(Shown::LeftOut(tail - head));
+        shown.extend(all.skip(tail).map(numbered));
+        shown
+    }
+
+    /// Files with the steps that can be pointed at in them. The file of the loss comes first, as the heading names it.
+    fn quoted(&self, shown: &[Shown<'_>]) -> Vec<Quoted> {
+        let mut files: Vec<Quoted> = Vec::new();
+        for step in shown.iter().rev() {
+            let Shown::Step(number, step) = step else { continue };
+            let Some(span) = self.line(&step.site) else { continue };
+            let mark = Mark { line: step.site.line, span, label: label(*number, step), is_end: false };
+            match files.iter_mut().find(|f| f.path == step.site.file) {
+                Some(file) => file.marks.push(mark),
+                None => {
+                    files.push(Quoted { path: step.site.file.clone(), marks: vec![mark], text: Vec::new(), first: 0 })
+                }
+            }
+        }
+        if let Some(end) = files.first_mut().and_then(|file| file.marks.first_mut()) {
+            end.is_end = true;
+        }
+        for file in &mut files {
+            file.marks.reverse();
+            let lines = file.marks.iter().map(|m| m.line);
+            let (first, last) = (lines.clone().min().unwrap_or(1), lines.max().unwrap_or(1));
+            let source = self.sources.get(&file.path);
+            file.first = first;
+            file.text =
+                (first..=last).map(|n| source.as_ref().map_or_else(String::new, |s| shown_line(s, n))).collect();
+        }
+        files
+    }
+
+    /// What to underline in the line of a place; None if it cannot be shown.
+    fn line(&self, site: &Site) -> Option<Range<usize>> {
+        let source = self.sources.get(&site.file)?;
+        let line = source.line(site.line)?;
+        let column = (site.column as usize).saturating_sub(1);
+        if column >= line.len().min(MAX_LINE) {
+            return None;
+        }
+        let word = crate::tokens::tokens(&line[column..line.len().min(MAX_LINE)]);
+        let length = word.first().filter(|t| t.start == 0).map_or(1, |t| t.end);
+        let before = String::from_utf8_lossy(&line[..column]).len();
+        let under = String::from_utf8_lossy(&line[column..column + length]).len();
+        Some(before..before + under)
+    }
+
+    fn notes(&self, finding: &Finding, shown: &[Shown<'_>]) -> Vec<Message<'static>> {
+        let mut notes = Vec::new();
+        for step in shown {
+            match step {
+                Shown::Step(number, step) if self.line(&step.site).is_none() => {
+                    notes.push(Level::NOTE.message(printable(&format!("{}, at {}", label(*number, step), step.site))));
+                }
+                Shown::LeftOut(count) => {
+                    notes.push(Level::NOTE.message(format!("{count} steps are left out; --full-path shows them")));
+                }
+                Shown::Step(..) => {}
+            }
+        }
+        if !finding.chain.is_empty() {
+            notes.push(Level::NOTE.message(printable(&chain(finding))));
+        }
+        if finding.needs_alloc_failure {
+            notes.push(Level::NOTE.message("this needs another allocation to fail"));
+        }
+        notes
+    }
+}
+
+struct Mark {
+    line: u32,
+    /// Bytes in the shown line.
+    span: Range<usize>,
+    label: String,
+    is_end: bool,
+}
+
+struct Quoted {
+    path: String,
+    marks: Vec<Mark>,
+    /// Lines from the first that is marked to the last.
+    text: Vec<String>,
+    first: u32,
+}
+
+impl Quoted {
+    fn snippet(&self) -> Snippet<'_, Annotation<'_>> {
+        let mut starts = vec![0];
+        for line in &self.text {
+            starts.push(starts.last().copied().unwrap_or(0) + line.len() + 1);
+        }
+        let annotations = self.marks.iter().map(|mark| {
+            let start = starts[(mark.line - self.first) as usize];
+            let kind = if mark.is_end { AnnotationKind::Primary } else { AnnotationKind::Context };
+            kind.span(start + mark.span.start..start + mark.span.end).label(mark.label.as_str())
+        });
+        Snippet::source(self.text.join("\n"))
+            .line_start(self.first as usize)
+            .path(printable(&self.path))
+            .annotations(annotations)
+    }
+}
+
+fn label(number: usize, step: &Step) -> String {
+    // The title says why.
+    let text = if step.kind == StepKind::Leaked { "leaked here" } else { step.text.as_str() };
+    printable(&format!("{number}. {text}"))
+}
+
+/// `next_word() allocates through xstrndup() (config.c:78) > malloc() (util.c:9)`.
+fn chain(finding: &Finding) -> String {
+    let calls = finding.chain.iter().map(|c| format!("{} ({}:{})", c.callee, c.site.file, c.site.line));
+    let calls: Vec<String> = calls.collect();
+    format!("{} allocates through {}", finding.allocation.callee, calls.join(" > "))
+}
+
+fn shown_line(source: &SourceFile, number: u32) -> String {
+    let line = source.line(number).unwrap_or_default();
+    String::from_utf8_lossy(&line[..line.len().min(MAX_LINE)]).into_owned()
+}
+
+/// Names of files and variables may hold anything; a terminal shall not obey them.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
