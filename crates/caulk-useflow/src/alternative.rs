@@ -21,7 +21,7 @@ pub enum Status {
 }
 
 /// One alternative: the object's status on the paths that agree on it and on who holds the object.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Alternative {
     pub status: Status,
     /// Values that point to the object or into it. Sorted.
@@ -45,6 +45,19 @@ pub struct Alternative {
     pub rests_on_hidden: bool,
     /// At the entry of a block: changed since the block was last run.
     pub is_new: bool,
+}
+
+/// Copies of its lists are made by the thousand; a derived implementation would copy them one element at a time.
+impl Clone for Alternative {
+    fn clone(&self) -> Self {
+        Self {
+            names: SmallVec::from_slice(&self.names),
+            cells: SmallVec::from_slice(&self.cells),
+            vars: SmallVec::from_slice(&self.vars),
+            facts: SmallVec::from_slice(&self.facts),
+            ..*self
+        }
+    }
 }
 
 impl Alternative {

@@ -15,7 +15,6 @@ use crate::history::Event;
 use crate::names::Names;
 use crate::objects::{Fresh, fresh};
 use crate::propagate::{Propagation, Start};
-use crate::refcount::counted_types;
 use crate::schedule::Analysis;
 use crate::summarize::{Fate, Summarizer, World};
 
@@ -130,16 +129,15 @@ pub struct Explainer<'a> {
     models: &'a Models,
     config: &'a UseflowConfig,
     analysis: &'a Analysis,
-    counted: rustc_hash::FxHashSet<caulk_program::TypeId>,
 }
 
 impl<'a> Explainer<'a> {
     pub fn new(program: &'a Program, models: &'a Models, config: &'a UseflowConfig, analysis: &'a Analysis) -> Self {
-        Self { program, models, config, analysis, counted: counted_types(program) }
+        Self { program, models, config, analysis }
     }
 
     pub(crate) fn world(&self) -> World<'_> {
-        World { program: self.program, models: self.models, config: self.config, counted: &self.counted }
+        World { program: self.program, models: self.models, config: self.config, survey: &self.analysis.survey }
     }
 
     pub(crate) fn program(&self) -> &'a Program {
@@ -174,7 +172,7 @@ pub fn holder_name(program: &Program, analysis: &Analysis, candidate: &Candidate
     }
     let config = UseflowConfig::default();
     let summary_of = |f: FuncId| Some(analysis.summary(f));
-    let mut view = View::new(program, &config, candidate.function, &body, &summary_of);
+    let mut view = View::new(program, &config, &analysis.survey.modified, candidate.function, &body, &summary_of);
     let stores = candidate.trail.iter().rev().filter(|(_, event)| *event == Event::Stored);
     let stored = stores.filter_map(|(inst, _)| names.stored_to(&view.values, *inst)).next();
     stored.or_else(|| {

@@ -4,11 +4,13 @@
 //! alternative of an object carries the facts of the way it came, a branch that contradicts them is not taken, and where
 //! two ways with the same status meet only the facts they share remain.
 
-use caulk_ir::{BinaryOp, Body, CastOp, CompareOp, Constant, Inst, InstId, Operand, Type};
+use caulk_ir::{BinaryOp, BlockId, Body, CastOp, CompareOp, Constant, Inst, InstId, Operand, Type};
 use caulk_memory::{Cell, Relation, ValueTable};
 use caulk_program::FuncId;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+
+use crate::saved::SavedLoads;
 
 /// A value that facts are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,12 +42,15 @@ pub enum Argument {
     At(Cell),
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Keys {
     keys: Vec<Key>,
     index: FxHashMap<Key, KeyId>,
     /// The function a call reaches, where that has no side effects.
     pure_calls: FxHashMap<InstId, FuncId>,
+    pub saved: SavedLoads,
+    /// Where the function is being looked at: what a value was read from may have been written since.
+    pub here: (BlockId, InstId),
 }
 
 pub type Fact = (KeyId, Relation);
@@ -53,6 +58,18 @@ pub type FactList = SmallVec<[Fact; 4]>;
 
 /// Conditions are taken apart this deep.
 const MAX_DEPTH: usize = 8;
+
+impl Default for Keys {
+    fn default() -> Self {
+        Self {
+            keys: Vec::new(),
+            index: FxHashMap::default(),
+            pure_calls: FxHashMap::default(),
+            saved: SavedLoads::default(),
+            here: (Body::ENTRY, InstId(0)),
+        }
+    }
+}
 
 impl Keys {
     pub fn get(&self, id: KeyId) -> Key {
@@ -93,6 +110,12 @@ impl Keys {
         Some(self.intern(Key::Pure(function, PureArguments(known))))
     }
 
+    /// What is known of a cell goes on to be known of the values that were read from it, when the cell is written.
+    pub fn carry_over(&mut self, cell: Cell, relation: Relation) -> FactList {
+        let loads: SmallVec<[InstId; 2]> = self.saved.current(cell, self.here).collect();
+        loads.into_iter().map(|load| (self.intern(Key::Inst(load)), relation)).collect()
+    }
+
     pub fn of_cell(&mut self, cell: Cell) -> KeyId {
         self.intern(Key::Loaded(cell))
     }
@@ -116,7 +139,9 @@ impl Keys {
                     return self.of_operand_at_depth(body, values, *value, depth + 1);
                 }
                 Inst::Load { address, volatile: false, .. } => {
-                    if let Some(cell) = values.of_operand(*address) {
+                    if let Some(cell) = values.of_operand(*address)
+                        && !self.saved.is_stale(inst, self.here)
+                    {
                         return Some(self.intern(Key::Loaded(cell)));
                     }
                 }

@@ -12,10 +12,13 @@ use smallvec::SmallVec;
 use crate::config::UseflowConfig;
 use crate::facts::{Keys, number_of};
 use crate::liveness::Liveness;
+use crate::modified::Modified;
+use crate::stale::Answers;
 
 pub struct View<'a> {
     pub program: &'a Program,
     pub config: &'a UseflowConfig,
+    pub modified: &'a Modified,
     pub id: FuncId,
 
     pub body: &'a Body,
@@ -31,6 +34,8 @@ pub struct View<'a> {
     pub too_many_objects: bool,
     /// Whether anything uses the value of an instruction.
     pub is_used: EntityVec<InstId, bool>,
+    /// Which facts each call makes untrue, as far as was asked.
+    pub stale: EntityVec<InstId, Option<Vec<Answers>>>,
 }
 
 /// What a call does, as far as its targets agree.
@@ -45,6 +50,7 @@ impl<'a> View<'a> {
     pub fn new(
         program: &'a Program,
         config: &'a UseflowConfig,
+        modified: &'a Modified,
         id: FuncId,
         body: &'a Body,
         summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
@@ -73,9 +79,10 @@ impl<'a> View<'a> {
                 }
             });
         }
-        Self {
+        let mut view = Self {
             program,
             config,
+            modified,
             id,
 
             body,
@@ -86,8 +93,11 @@ impl<'a> View<'a> {
             order,
             calls,
             is_used,
+            stale: vec![None; body.insts.len()].into(),
             too_many_objects: false,
-        }
+        };
+        view.find_saved_loads();
+        view
     }
 
     /// The argument of a call that an access path of the callee starts at.

@@ -78,6 +78,7 @@ fn class(view: &mut View<'_>, exit: InstId, alternative: &Alternative) -> Class 
     {
         return Class::Known(Relation::NONZERO);
     }
+    view.keys.here = (view.homes[exit], exit);
     let Some(key) = view.keys.of_operand(view.body, &view.values, value) else { return Class::Unknown };
     let known = alternative.facts.iter().filter(|f| f.0 == key).map(|f| f.1);
     let best = known.min_by_key(|r| match r {

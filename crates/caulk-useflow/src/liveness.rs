@@ -98,6 +98,11 @@ impl Liveness {
         }
     }
 
+    /// Whether a value is used outside of the block that makes it.
+    pub fn crosses_blocks(&self, value: InstId) -> bool {
+        self.bit[value.index()] != LOCAL
+    }
+
     /// Whether a value is used in `block` or after it.
     pub fn is_live_in(&self, block: BlockId, value: InstId) -> bool {
         let bit = self.bit[value.index()];

@@ -46,7 +46,9 @@ pub fn fresh(view: &mut View<'_>, history: &mut History) -> Vec<Fresh> {
     let facts_at = Propagation::scout(view, history);
     for call in calls {
         let Some(effect) = view.calls[call].clone() else { continue };
-        let facts = facts_at.get(&call).cloned().unwrap_or_default();
+        let mut facts = facts_at.get(&call).cloned().unwrap_or_default();
+        view.keys.here = (view.homes[call], call);
+        view.forget_written(call, &mut facts);
         for (index, block) in effect.summary.blocks.iter().enumerate() {
             if objects.len() >= view.config.max_objects {
                 view.too_many_objects = true;

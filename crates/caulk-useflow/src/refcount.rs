@@ -6,22 +6,9 @@
 
 use caulk_ir::{BinaryOp, Body, Constant, Inst, InstId, Operand, Step};
 use caulk_program::{FuncId, Program, TypeId};
-use rayon::prelude::*;
-use rustc_hash::FxHashSet;
-
-/// The counted types of a program.
-pub fn counted_types(program: &Program) -> FxHashSet<TypeId> {
-    let functions: Vec<FuncId> = program.functions().filter(|f| program.has_body(*f)).collect();
-    functions
-        .par_iter()
-        .flat_map_iter(|f| program.body(*f).map(|body| released_types(program, *f, &body)).unwrap_or_default())
-        .collect::<Vec<TypeId>>()
-        .into_iter()
-        .collect()
-}
 
 /// Types of which this function releases a reference: `if (--p->count <= 0)`.
-fn released_types(program: &Program, function: FuncId, body: &Body) -> Vec<TypeId> {
+pub fn released_types(program: &Program, function: FuncId, body: &Body) -> Vec<TypeId> {
     let unit = program.function(function).unit;
     let mut found = Vec::new();
     for inst in body.insts.values() {

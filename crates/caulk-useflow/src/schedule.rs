@@ -12,15 +12,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::config::UseflowConfig;
 use crate::function::{is_impure, is_relevant};
 use crate::library;
-use crate::refcount::counted_types;
 use crate::slots::missed_fields;
 use crate::summarize::{Report, World, summarize};
+use crate::survey::{Survey, survey};
 
 /// Stage one's result for a whole program.
 #[derive(Debug, Default)]
 pub struct Analysis {
     /// By function.
     pub reports: Vec<Report>,
+    pub survey: Survey,
     pub statistics: Statistics,
 }
 
@@ -44,8 +45,8 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
         known[function.0 as usize] = true;
     }
     let mut statistics = Statistics::default();
-    let counted = counted_types(program);
-    let world = World { program, models, config, counted: &counted };
+    let survey = survey(program);
+    let world = World { program, models, config, survey: &survey };
     for wave in waves(program) {
         let (large, small): (Vec<_>, Vec<_>) = wave.into_iter().partition(|c| c.len() > 1);
         let results: Vec<(FuncId, Outcome)> = small
@@ -61,7 +62,7 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
             analyse_component(&world, component, &mut reports, &mut known, &mut statistics);
         }
     }
-    let mut analysis = Analysis { reports, statistics };
+    let mut analysis = Analysis { reports, survey, statistics };
     for candidate in missed_fields(program, &analysis) {
         analysis.reports[candidate.function.0 as usize].candidates.push(candidate);
     }
@@ -126,6 +127,10 @@ fn analyse_component(
         let mut waiting: FxHashSet<FuncId> = FxHashSet::default();
         for level in &levels {
             let now: Vec<FuncId> = level.iter().copied().filter(|f| pending.remove(f)).collect();
+            // These see all that has changed so far.
+            for function in &now {
+                waiting.remove(function);
+            }
             let results: Vec<(FuncId, Outcome)> =
                 now.par_iter().with_max_len(4).map(|f| (*f, analyse_one(world, *f, reports, known))).collect();
             for (function, outcome) in results {

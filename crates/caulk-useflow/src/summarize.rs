@@ -18,6 +18,7 @@ use crate::history::History;
 use crate::objects::{Fresh, fresh, given_start, given_values};
 use crate::propagate::{Propagation, Start};
 use crate::slots::{SlotUse, freed_slots};
+use crate::survey::Survey;
 
 /// What stage one found out about a function.
 #[derive(Clone, Debug, Default)]
@@ -40,8 +41,7 @@ pub struct World<'a> {
     pub program: &'a Program,
     pub models: &'a Models,
     pub config: &'a UseflowConfig,
-    /// Types whose objects count their references.
-    pub counted: &'a FxHashSet<TypeId>,
+    pub survey: &'a Survey,
 }
 
 pub fn summarize<'a>(
@@ -76,7 +76,7 @@ impl<'a> Summarizer<'a> {
         summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
     ) -> Self {
         Self {
-            view: View::new(world.program, world.config, id, body, summary_of),
+            view: View::new(world.program, world.config, &world.survey.modified, id, body, summary_of),
             world: *world,
             history: History::default(),
             report: Report::default(),
@@ -212,7 +212,7 @@ impl<'a> Summarizer<'a> {
     fn leave_to_holders(&mut self, handed: &mut [(Exit, Vec<AccessPath>)]) {
         let info = self.view.program.function(self.view.id);
         let returned = info.declaration.ret_pointee.target.map(|ty| self.view.program.resolve_struct(info.unit, ty));
-        let is_counted = returned.is_some_and(|ty| self.world.counted.contains(&ty));
+        let is_counted = returned.is_some_and(|ty| self.world.survey.counted.contains(&ty));
         for (_, paths) in handed {
             let holds = |path: &AccessPath| match path.root {
                 PathRoot::Param(_) => true,

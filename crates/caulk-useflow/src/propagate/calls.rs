@@ -3,7 +3,7 @@
 use std::collections::hash_map::Entry;
 
 use caulk_ir::{InstId, Operand, Type};
-use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueId, ValueNode};
+use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueId, ValueNode};
 use caulk_summary::{Action, Destination, Guard, Subject};
 use smallvec::SmallVec;
 
@@ -30,7 +30,10 @@ impl Propagation<'_, '_> {
             // A temporary that no variable holds: this is the last that is seen of it.
             current.lost = Some((inst, false));
         }
-        let Some(effect) = self.view.calls[inst].clone() else { return true };
+        let Some(effect) = self.view.calls[inst].clone() else {
+            self.view.forget_written(inst, &mut current.facts);
+            return true;
+        };
         if effect.summary.no_return {
             return false;
         }
@@ -47,10 +50,8 @@ impl Propagation<'_, '_> {
             }
         }
         // The callee decided by what was there before it wrote.
-        if effect.unknown || effect.summary.impure {
-            for alternative in split[before..].iter_mut().chain([&mut *current]) {
-                self.forget_given_locals(&call.args, alternative);
-            }
+        for alternative in split[before..].iter_mut().chain([&mut *current]) {
+            self.view.forget_written(inst, &mut alternative.facts);
         }
         if goes_on {
             self.overwritten_by(inst, &effect.summary.actions, &effect.summary.overwritten, current);
@@ -64,20 +65,6 @@ impl Propagation<'_, '_> {
             Entry::Occupied(mut known) => {
                 let both = shared(known.get(), &current.facts);
                 *known.get_mut() = both;
-            }
-        }
-    }
-
-    /// A callee may write to the locals whose addresses it is given.
-    fn forget_given_locals(&mut self, args: &[Operand], current: &mut Alternative) {
-        if current.facts.is_empty() {
-            return;
-        }
-        for arg in args {
-            if let Some(cell) = self.view.values.of_operand(*arg)
-                && matches!(self.view.values.node(cell.base), ValueNode::Local(_))
-            {
-                self.forget_loaded(Cell { offset: Offset::Any, ..cell }, current);
             }
         }
     }

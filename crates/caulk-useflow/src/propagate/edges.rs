@@ -18,9 +18,9 @@ impl Propagation<'_, '_> {
         cond: Operand,
         wanted: bool,
         target: BlockId,
-        mut current: Alternative,
+        current: &Alternative,
     ) {
-        if self.asks_for_absence(cond, wanted, &current) {
+        if self.asks_for_absence(cond, wanted, current) {
             return;
         }
         let Some(facts) = self.view.keys.assume(self.view.body, &self.view.values, &current.facts, cond, wanted) else {
@@ -30,9 +30,12 @@ impl Propagation<'_, '_> {
             Key::Inst(inst) => self.view.evident(inst.into()).is_some_and(|known| known.contradicts(*relation)),
             _ => false,
         };
-        if facts.iter().any(is_impossible) {
+        let contradicts =
+            |(key, relation): &Fact| current.facts.iter().any(|f| f.0 == *key && f.1.contradicts(*relation));
+        if facts.iter().any(|fact| contradicts(fact) || is_impossible(fact)) {
             return;
         }
+        let mut current = current.clone();
         if current.status == Status::Live && self.start != Start::Entry {
             let event = if wanted { Event::BranchTaken } else { Event::BranchNotTaken };
             current.event = self.history.add(current.event, inst, event);

@@ -92,6 +92,15 @@ impl Propagation<'_, '_> {
 
     /// Facts about a place that is being written no longer hold.
     pub(super) fn forget_loaded(&mut self, cell: Cell, current: &mut Alternative) {
+        if current.facts.is_empty() {
+            return;
+        }
+        let mut carried = FactList::new();
+        for &(key, relation) in &current.facts {
+            if self.view.keys.get(key) == Key::Loaded(cell) {
+                carried.extend(self.view.keys.carry_over(cell, relation));
+            }
+        }
         let keys = &self.view.keys;
         current.facts.retain(|(key, _)| {
             let mut stale = false;
@@ -102,6 +111,9 @@ impl Propagation<'_, '_> {
             });
             !stale
         });
+        for fact in carried {
+            learn(&mut current.facts, fact, self.view.config.max_facts);
+        }
     }
 
     /// A value made from others points to the object if one of them does: addresses into it, casts, tags. The distance

@@ -158,6 +158,7 @@ impl<'v, 'a> Propagation<'v, 'a> {
         let mut split: SmallVec<[Alternative; 2]> = SmallVec::new();
         for number in from.0..end.0 {
             let inst = InstId(number);
+            self.view.keys.here = (block, inst);
             abreast.retain_mut(|current| self.step(block, inst, current, &mut split));
             if !split.is_empty() {
                 for alternative in split.drain(..) {
@@ -232,8 +233,8 @@ impl<'v, 'a> Propagation<'v, 'a> {
             }
             Inst::Branch { cond, then, other } => {
                 let (cond, then, other) = (*cond, *then, *other);
-                self.branch(block, inst, cond, true, then, current.clone());
-                self.branch(block, inst, cond, false, other, take(current));
+                self.branch(block, inst, cond, true, then, current);
+                self.branch(block, inst, cond, false, other, current);
                 return false;
             }
             Inst::Switch { value, cases, default, .. } => {

@@ -1,0 +1,287 @@
+//! What a function may write, itself or through what it calls: by place, over the whole program.
+//!
+//! A place is a field of a structure type (whichever object it is in) or a global variable. Callers use it to know which of
+//! the values they have read may be others after a call. Flow-insensitive: one set for each function.
+
+use caulk_ir::{Body, Callee, Constant, Inst, InstId, Operand, Pointee, Step, Type};
+use caulk_program::{FuncId, GlobalVarId, Outcome, Program, TypeId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A place that is told apart from others over the whole program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// A field of a structure type: the innermost structure and the offset in it. Elements of an array are one.
+    Field(TypeId, u64),
+    Global(GlobalVarId),
+    /// Memory of no known structure: what an `int *` or a `char *` points to.
+    Plain,
+}
+
+/// Fields of one structure that a copy of all of it is taken to write, nested ones included.
+const MAX_FIELDS: usize = 512;
+/// Longer chains of address arithmetic occur only in unreachable code that goes round in a circle.
+const MAX_CHAIN: usize = 64;
+
+/// Through a cycle of calls writes are followed so many calls deep. In large programs nearly everything can report an error,
+/// and reporting an error can do nearly everything: without an end, every call would count as writing all there is.
+const MAX_DEPTH_IN_CYCLE: usize = 3;
+
+/// Which places each function may write.
+#[derive(Debug, Default)]
+pub struct Modified {
+    places: FxHashMap<Place, u32>,
+    /// A set of places for each function, `words` long each.
+    sets: Vec<u64>,
+    words: usize,
+    /// By function: it calls something through a pointer that leads nowhere, or assembly.
+    calls_unknown: Vec<bool>,
+}
+
+impl Modified {
+    /// From what each function writes itself; `direct` is indexed by function.
+    pub fn new(program: &Program, direct: &[Vec<Place>]) -> Self {
+        let mut places: FxHashMap<Place, u32> = FxHashMap::default();
+        for place in direct.iter().flatten().chain([&Place::Plain]) {
+            let next = places.len() as u32;
+            places.entry(*place).or_insert(next);
+        }
+        let words = places.len().div_ceil(64);
+        let mut this =
+            Self { places, sets: vec![0; words * direct.len()], words, calls_unknown: vec![false; direct.len()] };
+        for (function, written) in direct.iter().enumerate() {
+            for place in written {
+                let bit = this.places[place] as usize;
+                this.sets[function * words + bit / 64] |= 1 << (bit % 64);
+            }
+            let sites = program.call_sites(FuncId(function as u32));
+            this.calls_unknown[function] = sites.iter().any(|site| site.outcome == Outcome::Unresolved);
+        }
+        // Bottom-up, so that the sets of callees outside of a component are complete.
+        for component in program.sccs() {
+            match component.as_slice() {
+                [only] => this.add_callees(program, *only, |callee| callee != *only),
+                members => this.add_cycle(program, members),
+            }
+        }
+        this
+    }
+
+    fn add_callees(&mut self, program: &Program, function: FuncId, counts: impl Fn(FuncId) -> bool) {
+        for callee in program.callees(function).filter(|c| counts(*c)) {
+            let (into, from) = (function.0 as usize * self.words, callee.0 as usize * self.words);
+            for word in 0..self.words {
+                self.sets[into + word] |= self.sets[from + word];
+            }
+            self.calls_unknown[function.0 as usize] |= self.calls_unknown[callee.0 as usize];
+        }
+    }
+
+    fn add_cycle(&mut self, program: &Program, members: &[FuncId]) {
+        let inside: FxHashSet<FuncId> = members.iter().copied().collect();
+        for function in members {
+            self.add_callees(program, *function, |callee| !inside.contains(&callee));
+        }
+        for _ in 0..MAX_DEPTH_IN_CYCLE {
+            let before: FxHashMap<FuncId, Vec<u64>> = members.iter().map(|f| (*f, self.set(*f).to_vec())).collect();
+            for function in members {
+                for callee in program.callees(*function) {
+                    let Some(set) = before.get(&callee) else { continue };
+                    let into = function.0 as usize * self.words;
+                    self.sets[into..into + self.words].iter_mut().zip(set).for_each(|(a, b)| *a |= b);
+                }
+            }
+        }
+    }
+
+    fn set(&self, function: FuncId) -> &[u64] {
+        let start = function.0 as usize * self.words;
+        &self.sets[start..start + self.words]
+    }
+
+    /// The number of a place, for [`Modified::has`]; None when nothing in the program writes it.
+    pub fn number(&self, place: Place) -> Option<u32> {
+        self.places.get(&place).copied()
+    }
+
+    /// Whether a function may write the place of this number.
+    pub fn has(&self, function: FuncId, number: u32) -> bool {
+        let bit = number as usize;
+        self.set(function)[bit / 64] & (1 << (bit % 64)) != 0
+    }
+
+    /// Whether a function may write a place.
+    pub fn may_write(&self, function: FuncId, place: Place) -> bool {
+        self.number(place).is_some_and(|number| self.has(function, number))
+    }
+
+    /// Whether a function may end up in code that nobody knows.
+    pub fn calls_unknown(&self, function: FuncId) -> bool {
+        self.calls_unknown[function.0 as usize]
+    }
+}
+
+/// The place a field is, whatever structure around it the code went through.
+pub fn field_place(program: &Program, ty: TypeId, offset: u64) -> Place {
+    let spot = program.types().spot(ty, offset);
+    Place::Field(spot.ty, spot.offset)
+}
+
+/// What a function without a body writes: whatever it is given to write to.
+pub fn of_declaration(program: &Program, function: FuncId) -> Vec<Place> {
+    let declaration = program.function(function).declaration;
+    let may_write = declaration.params.iter().enumerate().any(|(index, param)| {
+        let is_pointer = declaration.signature.params.get(index) == Some(&Type::Ptr);
+        is_pointer && !param.flags.read_only && !param.pointee.is_const
+    });
+    let is_quiet = declaration.flags.read_only || declaration.flags.no_memory;
+    if is_quiet || !(may_write || declaration.signature.variadic) { Vec::new() } else { vec![Place::Plain] }
+}
+
+/// What a body writes itself. Sorted.
+pub fn of_body(program: &Program, function: FuncId, body: &Body) -> Vec<Place> {
+    let mut writer = Writer { program, function, body, bound: None, written: Vec::new() };
+    for inst in body.insts.values() {
+        match inst {
+            Inst::Store { address, ty: Type::Aggregate(bytes), .. } => writer.write(*address, Some(u64::from(*bytes))),
+            Inst::Store { address, .. } => writer.write(*address, None),
+            Inst::Copy { dst, len, .. } | Inst::Fill { dst, len, .. } => {
+                let known = body.constant(*len).and_then(Constant::as_signed);
+                writer.write(*dst, Some(known.and_then(|n| u64::try_from(n).ok()).unwrap_or(u64::MAX)));
+            }
+            _ => {}
+        }
+    }
+    writer.written.sort_unstable();
+    writer.written.dedup();
+    writer.written
+}
+
+struct Writer<'a> {
+    program: &'a Program,
+    function: FuncId,
+    body: &'a Body,
+    /// The type of the variable each value was assigned to, made when first needed.
+    bound: Option<FxHashMap<InstId, Pointee>>,
+    written: Vec<Place>,
+}
+
+impl Writer<'_> {
+    /// A write to an address: of one value, or of so many bytes.
+    fn write(&mut self, address: Operand, bytes: Option<u64>) {
+        let mut field: Option<(TypeId, u64)> = None;
+        let mut after = 0i64;
+        let mut at = address;
+        for _ in 0..MAX_CHAIN {
+            let Operand::Value(value) = at else { break };
+            match &self.body.insts[value] {
+                Inst::Address { base, steps } => {
+                    if field.is_none() {
+                        (field, after) = self.last_field(steps, after);
+                    }
+                    at = *base;
+                }
+                Inst::Local { .. } => return,
+                _ => break,
+            }
+        }
+        if let Some((ty, offset)) = field.or_else(|| self.pointed_to(at, after)) {
+            return match bytes {
+                Some(bytes) => self.write_whole(ty, offset, bytes),
+                None => self.write_field(ty, offset),
+            };
+        }
+        let place = match at {
+            Operand::Const(c) => self.global(self.body.consts[c]),
+            Operand::Value(_) => Some(Place::Plain),
+        };
+        self.written.extend(place);
+    }
+
+    /// The last field the steps go into, with the bytes after it added; the bytes alone when there is none.
+    fn last_field(&self, steps: &[Step], mut after: i64) -> (Option<(TypeId, u64)>, i64) {
+        for step in steps.iter().rev() {
+            match *step {
+                Step::Field { ty, offset } => {
+                    let unit = self.program.function(self.function).unit;
+                    let offset = offset.saturating_add_signed(after);
+                    return (Some((self.program.resolve_struct(unit, ty), offset)), after);
+                }
+                Step::Bytes { offset, .. } => after = after.saturating_add(offset),
+                Step::Index { .. } => {}
+            }
+        }
+        (None, after)
+    }
+
+    /// The structure that a value is declared to point to, for copies of all of it.
+    fn pointed_to(&mut self, address: Operand, after: i64) -> Option<(TypeId, u64)> {
+        let value = address.value()?;
+        let info = self.program.function(self.function);
+        let unit = self.program.unit(info.unit);
+        let direct = match &self.body.insts[value] {
+            Inst::Param { index, .. } => info.declaration.params.get(*index as usize).map(|p| p.pointee),
+            Inst::Call(call) | Inst::Invoke { call, .. } => match call.callee {
+                Callee::Direct(function) => Some(unit.functions[function].ret_pointee),
+                _ => None,
+            },
+            _ => None,
+        };
+        let pointee = direct.filter(|p| p.target.is_some()).or_else(|| self.variable_of(value))?;
+        let ty = pointee.target.filter(|_| pointee.depth == 1)?;
+        Some((self.program.resolve_struct(info.unit, ty), u64::try_from(after).ok()?))
+    }
+
+    fn variable_of(&mut self, value: InstId) -> Option<Pointee> {
+        let body = self.body;
+        let bound = self.bound.get_or_insert_with(|| {
+            let mut bound = FxHashMap::default();
+            for inst in body.insts.values() {
+                if let Inst::Bind { var, value: Operand::Value(value) } = inst {
+                    bound.entry(*value).or_insert(body.vars[*var].pointee);
+                }
+            }
+            bound
+        });
+        bound.get(&value).copied()
+    }
+
+    fn global(&self, constant: Constant) -> Option<Place> {
+        let Constant::Global { global, .. } = constant else { return None };
+        let unit = self.program.function(self.function).unit;
+        self.program.resolve_global(unit, global).first().map(|g| Place::Global(*g))
+    }
+
+    fn write_field(&mut self, ty: TypeId, offset: u64) {
+        let types = self.program.types();
+        let spots = types.overlapping(types.spot(ty, offset));
+        self.written.extend(spots.into_iter().map(|s| Place::Field(s.ty, s.offset)));
+    }
+
+    /// The first bytes of the structure at a place; the place alone when there is none.
+    fn write_whole(&mut self, ty: TypeId, offset: u64, bytes: u64) {
+        self.write_field(ty, offset);
+        let Some(inner) = self.structure_at(ty, offset) else { return };
+        let mut work = vec![(inner, 0)];
+        let before = self.written.len();
+        while let Some((ty, start)) = work.pop() {
+            for field in self.program.type_info(ty).fields.iter().filter(|f| start + f.offset < bytes) {
+                if self.written.len() - before > MAX_FIELDS {
+                    return;
+                }
+                match field.embedded() {
+                    Some(inner) if inner != ty => work.push((inner, start + field.offset)),
+                    _ => self.written.push(Place::Field(ty, field.offset)),
+                }
+            }
+        }
+    }
+
+    /// The structure that begins at an offset of another.
+    fn structure_at(&self, ty: TypeId, offset: u64) -> Option<TypeId> {
+        if offset == 0 {
+            return Some(ty);
+        }
+        let fields = &self.program.type_info(ty).fields;
+        fields.iter().find(|f| f.offset == offset).and_then(|f| f.embedded())
+    }
+}

@@ -1,0 +1,157 @@
+//! Which facts a call may make untrue: what they are about is read from memory that the callee may write.
+
+use caulk_ir::{Inst, InstId};
+use caulk_memory::{Cell, Offset, ValueNode};
+use caulk_program::FuncId;
+use smallvec::SmallVec;
+
+use crate::facts::{FactList, Key, KeyId, learn};
+use crate::function::View;
+use crate::modified::{Place, field_place};
+use crate::saved::SavedLoads;
+
+/// For 64 keys: whether it is known if a call makes facts about them untrue, and if so, whether it does.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Answers {
+    known: u64,
+    stale: u64,
+}
+
+/// The memory that the value of a key is read from.
+#[derive(Debug, Default)]
+struct KeyPlaces {
+    /// Fields and globals, by their numbers; those that nothing writes are left out.
+    numbers: SmallVec<[u32; 2]>,
+    /// Cells that a callee can write when it is given a pointer to them.
+    given: SmallVec<[Given; 2]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Given {
+    cell: Cell,
+    /// Whoever has a pointer to the object writes such a field by its type; only a pointer to the field itself writes it as
+    /// plain memory.
+    is_field: bool,
+    /// The field, where the object is a local.
+    number: Option<u32>,
+}
+
+impl View<'_> {
+    /// Drops the facts that a call may have made untrue.
+    pub fn forget_written(&mut self, call: InstId, facts: &mut FactList) {
+        if facts.is_empty() {
+            return;
+        }
+        let Some(site) = self.program.call_site(self.id, call) else { return };
+        let program = self.program;
+        let targets = program.targets(site);
+        if !facts.iter().any(|(key, _)| self.is_stale(call, targets, *key)) {
+            return;
+        }
+        let mut carried = FactList::new();
+        for &(key, relation) in facts.iter() {
+            if self.is_stale(call, targets, key)
+                && let Key::Loaded(cell) = self.keys.get(key)
+            {
+                carried.extend(self.keys.carry_over(cell, relation));
+            }
+        }
+        facts.retain(|(key, _)| !self.is_stale(call, targets, *key));
+        for fact in carried {
+            learn(facts, fact, self.config.max_facts);
+        }
+    }
+
+    /// Whether a call may write what a key is read from; asked often, so the answers are kept.
+    fn is_stale(&mut self, call: InstId, targets: &[FuncId], key: KeyId) -> bool {
+        let (word, bit) = (key.0 as usize / 64, 1u64 << (key.0 % 64));
+        let answers = self.stale[call].get_or_insert_default();
+        if answers.len() <= word {
+            answers.resize(word + 1, Answers::default());
+        }
+        if answers[word].known & bit != 0 {
+            return answers[word].stale & bit != 0;
+        }
+        let is_stale = self.asks_stale(call, targets, key);
+        if let Some(answers) = &mut self.stale[call] {
+            answers[word].known |= bit;
+            answers[word].stale |= if is_stale { bit } else { 0 };
+        }
+        is_stale
+    }
+
+    fn asks_stale(&self, call: InstId, targets: &[FuncId], key: KeyId) -> bool {
+        let mut places = KeyPlaces::default();
+        self.keys.depends_on(key, &mut |k| {
+            if let Key::Loaded(cell) = k {
+                self.add_places(cell, &mut places);
+            }
+        });
+        self.may_write(call, targets, &places)
+    }
+
+    /// Finds the values that are used after the memory they were read from may have been written.
+    pub fn find_saved_loads(&mut self) {
+        let saved = SavedLoads::new(self.body, &self.values, &self.liveness, &self.homes, |inst, cell| {
+            match &self.body.insts[inst] {
+                Inst::Store { address, .. } => {
+                    self.values.of_operand(*address).is_some_and(|c| c.base == cell.base && c.offset.meets(cell.offset))
+                }
+                Inst::Copy { dst, .. } | Inst::Fill { dst, .. } => {
+                    self.values.of_operand(*dst).is_some_and(|c| c.base == cell.base)
+                }
+                _ => {
+                    let Some(site) = self.program.call_site(self.id, inst) else { return false };
+                    let mut places = KeyPlaces::default();
+                    self.add_places(cell, &mut places);
+                    self.may_write(inst, self.program.targets(site), &places)
+                }
+            }
+        });
+        self.keys.saved = saved;
+    }
+
+    fn may_write(&self, call: InstId, targets: &[FuncId], places: &KeyPlaces) -> bool {
+        let writes = |number: u32| targets.iter().any(|t| self.modified.has(*t, number));
+        if places.numbers.iter().any(|n| writes(*n)) {
+            return true;
+        }
+        // Code nobody has seen writes all of what it is given.
+        let is_unseen = targets.is_empty() || targets.iter().any(|t| !self.program.has_body(*t));
+        let writes_plain = targets.is_empty() || self.modified.number(Place::Plain).is_some_and(&writes);
+        places.given.iter().any(|given| {
+            let may_write = writes_plain || given.number.is_some_and(&writes);
+            may_write && self.is_given(call, given.cell, given.is_field && !is_unseen)
+        })
+    }
+
+    /// Whether an argument points into the object that a cell is in, or to just that cell.
+    fn is_given(&self, call: InstId, cell: Cell, exactly: bool) -> bool {
+        let Some(data) = self.body.insts[call].call() else { return false };
+        let points = |arg: Cell| {
+            arg.base == cell.base && (!exactly || (arg.offset == cell.offset && arg.offset != Offset::ZERO))
+        };
+        data.args.iter().any(|arg| self.values.of_operand(*arg).is_some_and(points))
+    }
+
+    /// The place of a cell, and of every pointer on the way to it.
+    fn add_places(&self, mut cell: Cell, places: &mut KeyPlaces) {
+        loop {
+            let node = self.values.node(cell.base);
+            let field = self.values.field(cell).map(|(ty, offset)| field_place(self.program, ty, offset));
+            let number = field.and_then(|place| self.modified.number(place));
+            let is_local = matches!(node, ValueNode::Local(_));
+            match (node, field) {
+                (ValueNode::Global(global), None) => places.numbers.extend(self.modified.number(Place::Global(global))),
+                (_, Some(_)) if !is_local => places.numbers.extend(number),
+                _ => {}
+            }
+            let is_field = field.is_some() && !is_local;
+            places.given.push(Given { cell, is_field, number: number.filter(|_| is_local) });
+            match node {
+                ValueNode::Load(base, offset) => cell = Cell { base, offset },
+                _ => return,
+            }
+        }
+    }
+}
