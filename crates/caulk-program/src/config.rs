@@ -18,6 +18,9 @@ pub struct ProgramConfig {
     /// A slot that receives more values takes no more and counts as incomplete, and so do the slots it flows into.
     /// Without this, a generic container of `void *` would carry every function to every place.
     pub max_values: usize,
+    /// A variable is taken to outlive the functions that set it when more functions than this may read it, directly or
+    /// through what they call. What only passes a value down has a handful.
+    pub max_carrier_walk: usize,
 }
 
 impl Default for ProgramConfig {
@@ -28,6 +31,7 @@ impl Default for ProgramConfig {
             max_definitions: 16,
             max_programs: 4096,
             max_values: 1024,
+            max_carrier_walk: 64,
         }
     }
 }

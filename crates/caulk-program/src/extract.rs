@@ -1,12 +1,14 @@
 //! Walks one body and notes its calls and the flow of function pointers.
 
 use caulk_ir::entity::Entity;
-use caulk_ir::{Body, CallData, Callee, CastOp, Constant, Inst, InstId, Operand, Step, Type};
+use caulk_ir::{Body, CallData, Callee, CastOp, Constant, Inst, InstId, Operand, Type};
 use smallvec::SmallVec;
 
-use crate::facts::{BodyFacts, CallFact, CallShape, Facts, Key, Site, Value, VirtualCall, World, fits, may_hold};
+use crate::facts::{BodyFacts, CallFact, CallShape, Facts, Key, Site, Value, World, fits, may_hold};
 use crate::ids::FuncId;
 use crate::locate::{Reader, Root, Slot};
+use crate::variables::{constant_result, note_uses};
+use crate::virtual_sites::virtual_call;
 
 const NONE: u32 = u32::MAX;
 /// Longer chains of casts occur only in unreachable code that goes round in a circle.
@@ -33,12 +35,14 @@ pub(crate) fn extract(world: &World<'_>, id: FuncId, body: &Body, facts: &mut Fa
     let nodes = vec![NONE; body.insts.len()];
     let mut extractor = Extractor { reader, id, pointer_bytes: unit.pointer_bytes, facts, nodes, pending: Vec::new() };
     extractor.run();
+    note_uses(world, world.map(home.unit), id, body, &mut extractor.facts.variables);
     let own = body.places.values().filter(|p| p.inlined.is_none() && Some(p.file) == function.file);
     BodyFacts {
         blocks: body.blocks.len() as u32,
         insts: body.insts.len() as u32,
         last_line: own.map(|p| p.line).max().unwrap_or(0),
         calls_end: 0,
+        result: constant_result(body),
     }
 }
 
@@ -397,7 +401,7 @@ impl<'a> Extractor<'a, '_> {
             }
         }
         let ret = self.fits(call.ret).then(|| self.node(id).0);
-        let virtual_call = self.virtual_call(target);
+        let virtual_call = virtual_call(&self.reader, self.id, target);
         Site { callee, args: args.into(), ret, shape: CallShape::new(call), virtual_call }
     }
 
@@ -416,47 +420,5 @@ impl<'a> Extractor<'a, '_> {
             }
         }
         node
-    }
-
-    /// `(*object)[slot]`, where nothing says that `*object` is anything but the table of virtual functions.
-    fn virtual_call(&self, target: Operand) -> Option<VirtualCall> {
-        let body = self.reader.body;
-        let load = |operand: Operand| match &body.insts[operand.value()?] {
-            Inst::Load { ty: Type::Ptr, address, .. } => Some(*address),
-            _ => None,
-        };
-        let entry = load(target)?;
-        let word = i64::from(self.pointer_bytes.max(1));
-        let (table, slot) = match &body.insts[entry.value()?] {
-            Inst::Address { base, steps } => match steps.as_slice() {
-                [] => (*base, 0),
-                [Step::Bytes { offset, .. }] if *offset >= 0 && offset % word == 0 => (*base, offset / word),
-                _ => return None,
-            },
-            _ => (entry, 0),
-        };
-        let object = load(table)?;
-        let location = self.reader.locate(object);
-        let types = &self.reader.world.types;
-        if let Some((ty, offset)) = location.ty {
-            let field = types.field(types.spot(ty, offset));
-            if field.is_some_and(|f| !f.is_vptr) {
-                return None;
-            }
-        }
-        let is_this = |value: InstId| matches!(body.insts[value], Inst::Param { index: 0, .. });
-        let method = matches!(location.root, Root::Value(v) if is_this(v) && location.offset == 0).then_some(self.id);
-        let class = self.object_class(object);
-        Some(VirtualCall { slot: u32::try_from(slot).ok()?, class, method })
-    }
-
-    /// The class of an object, without the step to the pointer to its table.
-    fn object_class(&self, object: Operand) -> Option<crate::ids::TypeId> {
-        let location = self.reader.locate(object);
-        match location.ty {
-            // `address %this, Foo._vptr`: the step names the class itself.
-            Some((ty, 0)) => Some(ty),
-            _ => self.reader.class_at(object),
-        }
     }
 }

@@ -11,6 +11,7 @@ use crate::extract::extract;
 use crate::ids::{FuncId, GlobalVarId, TypeId, UnitId};
 use crate::link::{Linked, UnitMap};
 use crate::types::Types;
+use crate::variables::VariableUse;
 
 /// Functions extracted together; large enough that merging is cheap, small enough to share the work evenly.
 const CHUNK: usize = 64;
@@ -77,6 +78,8 @@ pub(crate) struct VirtualCall {
     pub class: Option<TypeId>,
     /// Failing that, the function this stands in, if the object is its `this`.
     pub method: Option<FuncId>,
+    /// What the object was made as, where the same function makes it, and how far into it the call looks.
+    pub made_as: Option<(TypeId, i64)>,
 }
 
 /// What a body told of itself.
@@ -88,6 +91,8 @@ pub(crate) struct BodyFacts {
     pub last_line: u32,
     /// How many of the chunk's calls come before the end of this function.
     pub calls_end: u32,
+    /// The number that every return gives back.
+    pub result: Option<Constant>,
 }
 
 /// The facts of one chunk of functions.
@@ -108,6 +113,8 @@ pub(crate) struct Facts {
     /// Variables whose address goes where only types tell who uses it.
     pub escaped: Vec<GlobalVarId>,
     pub address_taken: Vec<FuncId>,
+    /// What is done with plain variables.
+    pub variables: Vec<VariableUse>,
 }
 
 impl Facts {
@@ -124,6 +131,8 @@ impl Facts {
         self.escaped.dedup();
         self.address_taken.sort_unstable();
         self.address_taken.dedup();
+        self.variables.sort_unstable();
+        self.variables.dedup();
     }
 }
 
@@ -178,6 +187,8 @@ pub(crate) struct GlobalShape {
     pub carries: bool,
     /// A table of virtual functions; calls through it are resolved by class and slot.
     pub is_vtable: bool,
+    /// At most a word, and no structure: worth knowing who uses it.
+    pub is_plain: bool,
 }
 
 /// The linked program as the extraction sees it.
@@ -273,5 +284,6 @@ fn shape(unit: &PackedUnit, local: GlobalId, map: &UnitMap) -> GlobalShape {
         is_const: global.is_const,
         carries: ty.is_none() && !is_vtable && (global.pointee.is_function || has_functions),
         is_vtable,
+        is_plain: ty.is_none() && !is_vtable && (1..=u64::from(unit.unit.pointer_bytes)).contains(&global.size),
     }
 }

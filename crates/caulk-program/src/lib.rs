@@ -2,8 +2,9 @@
 //!
 //! This crate owns what only the whole program knows: which definition a symbol means (`link`, and `programs` where
 //! several programs share a database), which structure types are the same (`types`), what every call may reach
-//! (`calls`, through function pointers in `pointers` and virtual calls in `virtual_calls`), and in which order
-//! functions are analysed bottom-up (`scc`).
+//! (`calls`, through function pointers in `pointers` and virtual calls in `virtual_calls`), which variables and results
+//! never change (`constants`) or only pass values down (`carriers`), and in which order functions are analysed bottom-up
+//! (`scc`).
 //!
 //! *Architecture invariants:* no file system, no LLVM, no knowledge of allocation: that `free` frees is said elsewhere.
 //! Units are never changed. Every body is decoded once while linking and then only when asked for. The program is the same
@@ -11,7 +12,9 @@
 
 mod assembly;
 mod calls;
+mod carriers;
 mod config;
+mod constants;
 mod dot;
 mod extract;
 mod facts;
@@ -28,7 +31,9 @@ mod scc;
 mod symbols;
 mod totals;
 mod types;
+mod variables;
 mod virtual_calls;
+mod virtual_sites;
 
 pub use calls::{CallKind, CallSite, Outcome};
 pub use config::ProgramConfig;

@@ -2,11 +2,14 @@
 
 use caulk_ir::entity::Entity;
 use caulk_ir::{
-    Body, EntityVec, Function, FunctionId, Global, GlobalId, InstId, PackedUnit, StructId, StructType, Unit,
+    Body, EntityVec, Function, FunctionId, Global, GlobalId, InstId, Linkage, PackedUnit, StructId, StructType, Unit,
 };
+use rustc_hash::FxHashSet;
 
 use crate::calls::{CallSite, Calls};
+use crate::carriers::carriers;
 use crate::config::ProgramConfig;
+use crate::constants::Constants;
 use crate::facts::{BodyFacts, Facts, World};
 use crate::ids::{FuncId, GlobalVarId, TypeId, UnitId};
 use crate::link::{Home, UnitMap, link};
@@ -16,6 +19,7 @@ use crate::programs::Resolver;
 use crate::symbols::Symbols;
 use crate::totals::Totals;
 use crate::types::{TypeInfo, Types};
+use crate::variables::Variables;
 
 /// A unit on its way into a program.
 #[derive(Clone, Debug)]
@@ -43,6 +47,9 @@ pub struct Program {
     globals: EntityVec<GlobalVarId, Home<GlobalId>>,
     types: Types,
     calls: Calls,
+    is_whole: bool,
+    constants: Constants,
+    carriers: FxHashSet<GlobalVarId>,
     lookup: Lookup,
     totals: Totals,
 }
@@ -98,6 +105,9 @@ impl Program {
         let world = World::new(&packed, &linked, &types);
         let facts = world.facts();
         let calls = Calls::new(&world, &facts, &config);
+        let variables = Variables::new(&world, &facts);
+        let is_whole = has_entry(&world, &config);
+        let constants = Constants::new(&world, &facts, &variables, is_whole);
         drop(world);
         let bodies: Vec<BodyFacts> = facts.iter().flat_map(|f: &Facts| f.bodies.iter().copied()).collect();
         drop(facts);
@@ -110,11 +120,15 @@ impl Program {
             globals: linked.globals,
             types,
             calls,
+            is_whole,
+            constants,
+            carriers: FxHashSet::default(),
             lookup: Lookup::default(),
             totals: Totals::default(),
         };
         program.lookup = Lookup::new(&program);
         program.totals = Totals::new(&program);
+        program.carriers = carriers(&program, &variables);
         program
     }
 
@@ -158,10 +172,13 @@ impl Program {
         self.bodies[id].blocks > 0
     }
 
-    /// Decodes the body of a function; None if the program does not define it.
+    /// Decodes the body of a function; None if the program does not define it. Loads and calls that have the same result
+    /// all over the program are replaced by it where they are used.
     pub fn body(&self, id: FuncId) -> Option<Body> {
         let home = self.functions[id];
-        if home.is_defined { self.units[home.unit.index()].body(home.local) } else { None }
+        let mut body = home.is_defined.then(|| self.units[home.unit.index()].body(home.local)).flatten()?;
+        self.constants.fold(&self.maps[home.unit.index()], &mut body);
+        Some(body)
     }
 
     /// How many blocks and instructions a body has, without decoding it.
@@ -180,6 +197,17 @@ impl Program {
         let symbol = source.str(declaration.symbol);
         let name = declaration.name.map_or(symbol, |n| source.str(n));
         GlobalInfo { id, unit, local, symbol, name, is_defined, declaration }
+    }
+
+    /// Whether some program begins in what was read: then nothing is missing but libraries.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
+    /// Whether a variable only passes a value from the function that sets it to the functions that one calls: when it
+    /// returns, nobody reads the variable again before it is set anew.
+    pub fn only_passes_down(&self, variable: GlobalVarId) -> bool {
+        self.carriers.contains(&variable)
     }
 
     pub fn types(&self) -> &Types {
@@ -279,4 +307,14 @@ impl Program {
         });
         missing
     }
+}
+
+/// Whether what was read defines an entry point.
+fn has_entry(world: &World<'_>, config: &ProgramConfig) -> bool {
+    world.linked.functions.iter().any(|(id, home)| {
+        let unit = &world.units[home.unit.index()].unit;
+        home.is_defined
+            && world.function(id).linkage != Linkage::Internal
+            && config.entry_symbols.iter().any(|s| s == unit.symbol(home.local))
+    })
 }

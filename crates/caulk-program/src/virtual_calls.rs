@@ -111,6 +111,18 @@ impl VirtualTables {
         if self.is_empty {
             return (Vec::new(), false);
         }
+        let at_slot = |group: &Group| {
+            let found = group.slots.binary_search_by_key(&call.slot, |s| s.0).ok()?;
+            Some(group.slots[found].1)
+        };
+        if let Some((ty, delta)) = call.made_as
+            && let Some(&class) = self.of_type.get(&ty)
+        {
+            let mut own = self.groups_of[class].iter().map(|g| &self.groups[*g]);
+            if let Some(found) = own.find(|g| g.class == class && g.delta == delta).and_then(at_slot) {
+                return (vec![found], true);
+            }
+        }
         let class = call.class.and_then(|ty| self.of_type.get(&ty).copied());
         let class = class.or_else(|| {
             let method = call.method?;
@@ -118,10 +130,6 @@ impl VirtualTables {
             let name = class_of_method(world.units[home.unit.index()].unit.symbol(home.local))?;
             self.classes.get(&name).copied()
         });
-        let at_slot = |group: &Group| {
-            let found = group.slots.binary_search_by_key(&call.slot, |s| s.0).ok()?;
-            Some(group.slots[found].1)
-        };
         let mut found: Vec<FuncId> = match class {
             Some(class) => self.groups_of[class].iter().filter_map(|&g| at_slot(&self.groups[g])).collect(),
             None => self.groups.iter().filter_map(at_slot).collect(),
@@ -264,6 +272,21 @@ fn class_of_method(symbol: &str) -> Option<String> {
     Some(if classes.len() == 1 { name.to_owned() } else { format!("N{name}E") })
 }
 
+/// Whether a symbol is that of a constructor: `C1` or `C2` behind the name of the class and its template arguments.
+pub(crate) fn is_constructor(symbol: &str) -> bool {
+    let Some(nested) = symbol.strip_prefix("_ZN") else { return false };
+    let mut rest = nested.trim_start_matches("St");
+    while let Some(length) = rest.split(|c: char| !c.is_ascii_digit()).next().filter(|d| !d.is_empty()) {
+        let end = length.parse::<usize>().ok().and_then(|n| n.checked_add(length.len()));
+        match end.and_then(|end| rest.get(end..)) {
+            Some(next) => rest = next,
+            None => return false,
+        }
+    }
+    let behind_name = ["C1", "C2"].iter().any(|c| rest.starts_with(c));
+    behind_name || (rest.starts_with('I') && ["EC1", "EC2"].iter().any(|c| rest.contains(c)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,6 +300,16 @@ mod tests {
         assert_eq!(class_of_method("_ZN2ns3Foo3barEv").as_deref(), Some("N2ns3FooE"));
         assert_eq!(class_of_method("_Z3bari").as_deref(), None);
         assert_eq!(class_of_method("main").as_deref(), None);
+    }
+
+    #[test]
+    fn constructors_are_told_by_their_symbols() {
+        for symbol in ["_ZN3FooC1Ev", "_ZN2ns3FooC2ERKS0_", "_ZNSt6vectorIPcSaIS0_EEC2Ev"] {
+            assert!(is_constructor(symbol), "{symbol}");
+        }
+        for symbol in ["_ZN3FooD1Ev", "_ZN3Foo2C1Ev", "_Z2C1v", "main", "_ZN99C1", "_ZNSt6vectorIPcE4pushEv"] {
+            assert!(!is_constructor(symbol), "{symbol}");
+        }
     }
 
     #[test]

@@ -221,13 +221,18 @@ fn look_through_choices(view: &View<'_>, values: &mut Vec<ValueId>) {
 }
 
 /// A pointer parameter, or something loaded from one, not too far away to matter to a caller. What globals hold is theirs,
-/// and no caller follows it.
+/// and no caller follows it, unless they only pass it down.
 fn is_given(view: &View<'_>, value: ValueId) -> bool {
     const MAX_LOADS: u8 = 2;
     match view.values.node(value) {
         ValueNode::Param(_) => true,
         ValueNode::Load(..) => {
-            matches!(view.values.root(value), ValueNode::Param(_)) && view.values.depth(value) <= MAX_LOADS
+            let is_root_given = match view.values.root(value) {
+                ValueNode::Param(_) => true,
+                ValueNode::Global(global) => view.program.only_passes_down(global),
+                _ => false,
+            };
+            is_root_given && view.values.depth(value) <= MAX_LOADS
         }
         _ => false,
     }

@@ -447,6 +447,7 @@ impl<'a> Summarizer<'a> {
         }
         let value = returned(&self.view, *exit);
         let mut paths = Vec::new();
+        let mut passed_down = Vec::new();
         let mut held = false;
         if let Some(Operand::Value(v)) = value
             && alternative.has_name(v)
@@ -459,7 +460,9 @@ impl<'a> Summarizer<'a> {
                 continue;
             }
             if let Some(path) = self.view.values.cell_path(*cell) {
-                paths.push(path);
+                let is_passed_down = matches!(path.root, PathRoot::Global(g) if self.view.program.only_passes_down(g))
+                    && path.steps.len() == 1;
+                if is_passed_down { &mut passed_down } else { &mut paths }.push(path);
                 continue;
             }
             match self.path_from_result(*cell, returned_base) {
@@ -469,7 +472,11 @@ impl<'a> Summarizer<'a> {
             }
         }
         match (paths.is_empty(), held) {
-            (false, _) => Fate::HandedOut(paths),
+            (false, _) => {
+                paths.extend(passed_down);
+                Fate::HandedOut(paths)
+            }
+            // A variable that nobody reads again before it is set anew holds nothing.
             (true, true) => Fate::Held,
             _ => Fate::Leaked,
         }

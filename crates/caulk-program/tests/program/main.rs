@@ -6,4 +6,5 @@ mod pointers;
 mod programs;
 mod support;
 mod types;
+mod variables;
 mod virtual_calls;

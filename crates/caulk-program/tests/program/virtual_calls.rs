@@ -135,3 +135,20 @@ fn functions_travel_through_virtual_calls() {
     check(&p, "f", "A_each /0.c");
     check(&p, "A_each", "hello /0.c");
 }
+
+#[test]
+fn an_object_made_here_is_what_it_was_made_as() {
+    let constructor =
+        "define @_ZN1BC2Ev(this: ptr -> *B) {\n return\n}\ndefine @_ZN1CC2Ev(this: ptr -> *C) {\n return\n}\n";
+    let made = |calls: &str| {
+        format!(
+            "{constructor}declare @_Znwm(i64) -> ptr\ndefine @f() {{\n %o = call ptr @_Znwm(i64 24)\n {calls} {CALL_SLOT_0}"
+        )
+    };
+    case(&made("call void @_ZN1BC2Ev(ptr %o)\n"), "_Znwm; _ZN1BC2Ev /0.c; B_run /0.c");
+    // Which of two constructors came last is not asked.
+    case(
+        &made("call void @_ZN1BC2Ev(ptr %o)\n call void @_ZN1CC2Ev(ptr %o)\n"),
+        "_Znwm; _ZN1BC2Ev /0.c; _ZN1CC2Ev /0.c; A_run /0.c, B_run /0.c, C_run /0.c, C_ping /0.c, Z_other /0.c",
+    );
+}

@@ -1,0 +1,80 @@
+//! Variables that always hold the same number and functions that always return the same one, put in place of the loads
+//! and calls of a body when it is decoded.
+//!
+//! A debug level that is never set, a feature that is compiled out, `is_enabled()` that returns 0: branches on these go one
+//! way in the whole program, and no later part has to find out.
+
+use caulk_ir::entity::Entity;
+use caulk_ir::{Body, Callee, Constant, EntityVec, Inst, InstId, Linkage, Operand};
+use rustc_hash::FxHashMap;
+
+use crate::facts::{Facts, World};
+use crate::ids::{FuncId, GlobalVarId};
+use crate::link::UnitMap;
+use crate::variables::Variables;
+
+#[derive(Debug, Default)]
+pub(crate) struct Constants {
+    variables: FxHashMap<GlobalVarId, Constant>,
+    results: EntityVec<FuncId, Option<Constant>>,
+}
+
+impl Constants {
+    pub fn new(world: &World<'_>, facts: &[Facts], variables: &Variables, is_whole_program: bool) -> Self {
+        let plain = world.globals.iter().filter(|(_, shape)| shape.is_plain);
+        let constant = |id| variables.constant(world, id, is_whole_program).map(|c| (id, c));
+        let variables = plain.filter_map(|(id, _)| constant(id)).collect();
+        let told = facts.iter().flat_map(|f| f.bodies.iter().map(|b| b.result));
+        let results = world.linked.functions.keys().zip(told).map(|(id, result)| {
+            // Another definition may take the place of a weak one.
+            result.filter(|_| world.function(id).linkage != Linkage::Weak)
+        });
+        let results: Vec<Option<Constant>> = results.collect();
+        Self { variables, results: results.into() }
+    }
+
+    /// Puts constants in place of the values they are known to be.
+    pub fn fold(&self, map: &UnitMap, body: &mut Body) {
+        let mut known: Vec<(InstId, Constant)> = Vec::new();
+        for (id, inst) in body.insts.iter() {
+            let found = match inst {
+                Inst::Load { address, volatile: false, .. } => self.held(map, body, *address),
+                Inst::Call(call) | Inst::Invoke { call, .. } => self.returned(map, call.callee),
+                _ => None,
+            };
+            known.extend(found.filter(|c| c.ty() == inst.result_type()).map(|c| (id, c)));
+        }
+        if known.is_empty() {
+            return;
+        }
+        let mut constants: EntityVec<InstId, Option<Operand>> = vec![None; body.insts.len()].into();
+        for (id, constant) in known {
+            constants[id] = Some(Operand::Const(body.consts.push(constant)));
+        }
+        for index in 0..body.insts.len() {
+            body.insts[InstId::from_index(index)].for_each_operand_mut(|operand| {
+                if let Operand::Value(value) = *operand
+                    && let Some(constant) = constants[value]
+                {
+                    *operand = constant;
+                }
+            });
+        }
+    }
+
+    fn held(&self, map: &UnitMap, body: &Body, address: Operand) -> Option<Constant> {
+        let Some(Constant::Global { global, offset: 0 }) = body.constant(address) else { return None };
+        agreed(map.globals.get(global).iter().map(|g| self.variables.get(g).copied()))
+    }
+
+    fn returned(&self, map: &UnitMap, callee: Callee) -> Option<Constant> {
+        let Callee::Direct(function) = callee else { return None };
+        agreed(map.functions.get(function).iter().map(|f| self.results[*f]))
+    }
+}
+
+/// What all meanings of a symbol agree on, where several programs share a unit.
+fn agreed(mut all: impl Iterator<Item = Option<Constant>>) -> Option<Constant> {
+    let first = all.next()??;
+    all.all(|c| c == Some(first)).then_some(first)
+}
