@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::Finding;
@@ -10,15 +11,24 @@ use crate::select::{self, Hidden, Selection};
 use crate::source::Sources;
 
 /// A unit that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LostUnit {
     pub source: String,
     pub reason: String,
 }
 
+/// Candidates that turned out to be no leaks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Refuted {
+    /// Which part of the analysis said so.
+    pub layer: String,
+    pub count: usize,
+}
+
 /// What the run cost and came to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Statistics {
     pub units: usize,
@@ -26,12 +36,12 @@ pub struct Statistics {
     pub candidates: usize,
     pub confirmed: usize,
     /// How many candidates each layer refuted, in the order the layers are asked.
-    pub refuted: Vec<(String, usize)>,
+    pub refuted: Vec<Refuted>,
     /// Candidates that a budget left undecided.
     pub undecided: usize,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     /// What paths are relative to.

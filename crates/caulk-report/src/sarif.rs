@@ -1,68 +1,156 @@
 //! The report as SARIF 2.1.0, for code scanning services and editors.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::finding::{Confidence, Finding, Kind, Site, Step, StepKind};
+use crate::finding::{Confidence, Finding, Site, Step, StepKind};
 use crate::fingerprint;
+use crate::git;
 use crate::report::Report;
+use crate::rules::{self, Rule};
+use crate::source::Sources;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// The name of the folder that relative paths start from.
 const ROOT: &str = "SRCROOT";
 
-pub fn render(report: &Report) -> String {
-    let document = json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run(report)] });
+pub fn render(report: &Report, sources: &Sources) -> String {
+    let run = Writer { report, sources }.run();
+    let document = json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] });
     let mut text = serde_json::to_string_pretty(&document).expect("strings and numbers always serialise");
     text.push('\n');
     text
 }
 
-fn run(report: &Report) -> Value {
-    let notifications: Vec<Value> = report.units_not_read.iter().map(notification).collect();
+struct Writer<'a> {
+    report: &'a Report,
+    sources: &'a Sources,
+}
+
+impl Writer<'_> {
+    fn run(&self) -> Value {
+        let report = self.report;
+        let mut run = json!({
+            "tool": { "driver": {
+                "name": "caulk",
+                "version": env!("CARGO_PKG_VERSION"),
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": rules::ALL.map(rule),
+            }},
+            "columnKind": "utf16CodeUnits",
+            "originalUriBaseIds": { ROOT: { "uri": folder_uri(&report.root) } },
+            "artifacts": artifacts(report),
+            "invocations": [{
+                "executionSuccessful": true,
+                "toolExecutionNotifications": report.units_not_read.iter().map(notification).collect::<Vec<_>>(),
+            }],
+            "results": report.findings.iter().map(|f| self.result(f)).collect::<Vec<_>>(),
+        });
+        if let Some(version) = git::version(Path::new(&report.root)) {
+            run["versionControlProvenance"] = json!([provenance(&version)]);
+        }
+        run
+    }
+
+    fn result(&self, finding: &Finding) -> Value {
+        let steps: Vec<Value> = finding.steps.iter().map(|s| self.step(s)).collect();
+        json!({
+            "ruleId": finding.kind.rule(),
+            "ruleIndex": rules::ALL.iter().position(|r| r.id == finding.kind.rule()),
+            "level": if finding.confidence == Confidence::Low { "note" } else { "warning" },
+            "message": { "text": finding.message() },
+            "locations": [self.location(&finding.loss, None)],
+            "relatedLocations": self.related(finding),
+            "codeFlows": [{ "threadFlows": [{ "locations": steps }] }],
+            "partialFingerprints": { format!("caulkLeak/v{}", fingerprint::VERSION): finding.fingerprint },
+            "properties": {
+                "kind": finding.kind.rule(),
+                "leakFunction": finding.loss.function,
+                "allocFunction": finding.allocation.site.function,
+                "variable": finding.variable,
+                "family": finding.family,
+                "confidence": finding.confidence.to_string(),
+                "needsAllocFailure": finding.needs_alloc_failure,
+            },
+        })
+    }
+
+    /// The allocation first, then each call on the way down.
+    fn related(&self, finding: &Finding) -> Vec<Value> {
+        let made = format!("{} is allocated here, by {}", finding.subject(), finding.allocation.callee);
+        let below = finding.chain.iter().map(|c| (&c.site, format!("{} calls {}", c.site.function, c.callee)));
+        let all = std::iter::once((&finding.allocation.site, made)).chain(below);
+        let numbered = all.enumerate().map(|(id, (site, text))| {
+            let mut value = self.location(site, Some(&text));
+            value["id"] = json!(id);
+            value
+        });
+        numbered.collect()
+    }
+
+    fn step(&self, step: &Step) -> Value {
+        let (kinds, importance) = kinds(step.kind);
+        json!({ "kinds": kinds, "importance": importance, "location": self.location(&step.site, Some(&step.text)) })
+    }
+
+    fn location(&self, site: &Site, message: Option<&str>) -> Value {
+        let mut physical = json!({ "artifactLocation": artifact(&site.file) });
+        if site.line > 0 {
+            physical["region"] = json!({ "startLine": site.line });
+        }
+        if site.line > 0 && site.column > 0 {
+            physical["region"]["startColumn"] = json!(self.column(site));
+        }
+        let mut value = json!({ "physicalLocation": physical });
+        if !site.function.is_empty() {
+            value["logicalLocations"] = json!([{ "fullyQualifiedName": site.function, "kind": "function" }]);
+        }
+        if let Some(text) = message {
+            value["message"] = json!({ "text": text });
+        }
+        value
+    }
+
+    /// Compilers count columns in bytes, SARIF in code units of UTF-16.
+    fn column(&self, site: &Site) -> usize {
+        let bytes = site.column as usize;
+        let source = self.sources.get(&site.file);
+        let line = source.as_ref().and_then(|s| s.line(site.line));
+        match line.and_then(|l| l.get(..bytes - 1)) {
+            Some(before) => String::from_utf8_lossy(before).encode_utf16().count() + 1,
+            None => bytes,
+        }
+    }
+}
+
+fn rule(rule: &Rule) -> Value {
     json!({
-        "tool": { "driver": {
-            "name": "caulk",
-            "version": env!("CARGO_PKG_VERSION"),
-            "semanticVersion": env!("CARGO_PKG_VERSION"),
-            "rules": Kind::ALL.map(rule),
-        }},
-        "columnKind": "utf16CodeUnits",
-        "originalUriBaseIds": { ROOT: { "uri": folder_uri(&report.root) } },
-        "artifacts": artifacts(report),
-        "invocations": [{
-            "executionSuccessful": true,
-            "toolExecutionNotifications": notifications,
-        }],
-        "results": report.findings.iter().map(result).collect::<Vec<_>>(),
+        "id": rule.id,
+        "name": rule.name,
+        "shortDescription": { "text": rule.short },
+        "fullDescription": { "text": rule.full },
+        "help": { "text": rule.full, "markdown": rule.page },
+        "defaultConfiguration": { "level": "warning" },
+        "properties": {
+            "tags": ["memory", "leak", "external/cwe/cwe-401"],
+            "precision": "high",
+            "problem.severity": "warning",
+        },
     })
 }
 
-fn rule(kind: Kind) -> Value {
-    let (name, short, full) = match kind {
-        Kind::Lost => (
-            "LostMemory",
-            "Memory leak: the last reference is lost",
-            "The last pointer to allocated memory is overwritten, or freed with the structure that holds it, before the \
-             memory is freed. Nothing can free it any more.",
-        ),
-        Kind::Forgotten => (
-            "ForgottenMemory",
-            "Memory leak: never freed on this path",
-            "Allocated memory is still held by a local variable when that goes out of scope or its function returns. \
-             Nothing has freed it, and nothing else keeps it.",
-        ),
-    };
-    json!({
-        "id": kind.rule(),
-        "name": name,
-        "shortDescription": { "text": short },
-        "fullDescription": { "text": full },
-        "help": { "text": format!("{full} Follow the path of the finding from the allocation to the place of loss.") },
-        "defaultConfiguration": { "level": "warning" },
-        "properties": { "tags": ["memory", "leak", "external/cwe/cwe-401"], "precision": "high" },
-    })
+fn provenance(version: &git::Version) -> Value {
+    let mut details = json!({
+        "repositoryUri": version.repository,
+        "revisionId": version.revision,
+        "mappedTo": { "uriBaseId": ROOT },
+    });
+    if let Some(branch) = &version.branch {
+        details["branch"] = json!(branch);
+    }
+    details
 }
 
 fn notification(lost: &crate::report::LostUnit) -> Value {
@@ -79,45 +167,9 @@ fn artifacts(report: &Report) -> Vec<Value> {
     files.into_iter().map(|file| json!({ "location": artifact(file) })).collect()
 }
 
-fn result(finding: &Finding) -> Value {
-    json!({
-        "ruleId": finding.kind.rule(),
-        "ruleIndex": Kind::ALL.iter().position(|k| *k == finding.kind),
-        "level": if finding.confidence == Confidence::Low { "note" } else { "warning" },
-        "message": { "text": finding.message() },
-        "locations": [location(&finding.loss, None)],
-        "relatedLocations": related(finding),
-        "codeFlows": [{ "threadFlows": [{
-            "locations": finding.steps.iter().map(step).collect::<Vec<_>>(),
-        }]}],
-        "partialFingerprints": { format!("caulkLeak/v{}", fingerprint::VERSION): finding.fingerprint },
-        "properties": {
-            "kind": finding.kind.rule(),
-            "leakFunction": finding.loss.function,
-            "allocFunction": finding.allocation.site.function,
-            "variable": finding.variable,
-            "family": finding.family,
-            "confidence": finding.confidence.to_string(),
-            "needsAllocFailure": finding.needs_alloc_failure,
-        },
-    })
-}
-
-/// The allocation first, then each call on the way down.
-fn related(finding: &Finding) -> Vec<Value> {
-    let made = format!("{} is allocated here, by {}", finding.subject(), finding.allocation.callee);
-    let below = finding.chain.iter().map(|c| (&c.site, format!("{} calls {}", c.site.function, c.callee)));
-    let all = std::iter::once((&finding.allocation.site, made)).chain(below);
-    let numbered = all.enumerate().map(|(id, (site, text))| {
-        let mut value = location(site, Some(&text));
-        value["id"] = json!(id);
-        value
-    });
-    numbered.collect()
-}
-
-fn step(step: &Step) -> Value {
-    let (kinds, importance) = match step.kind {
+/// SARIF's words for a step, and how much it matters.
+fn kinds(kind: StepKind) -> (Vec<&'static str>, &'static str) {
+    match kind {
         StepKind::Allocated => (vec!["acquire", "memory"], "essential"),
         StepKind::Leaked => (vec!["exit", "memory"], "essential"),
         StepKind::Branch | StepKind::LoopEntered | StepKind::LoopLeft | StepKind::Case => (vec!["branch"], "important"),
@@ -126,28 +178,7 @@ fn step(step: &Step) -> Value {
         StepKind::Stored | StepKind::Overwritten => (vec!["value", "memory"], "important"),
         StepKind::FreedWithHolder => (vec!["release", "memory"], "important"),
         StepKind::OutOfScope => (vec!["scope"], "important"),
-    };
-    json!({ "kinds": kinds, "importance": importance, "location": location(&step.site, Some(&step.text)) })
-}
-
-fn location(site: &Site, message: Option<&str>) -> Value {
-    let mut physical = Map::new();
-    physical.insert("artifactLocation".to_owned(), artifact(&site.file));
-    if site.line > 0 {
-        let mut region = json!({ "startLine": site.line });
-        if site.column > 0 {
-            region["startColumn"] = json!(site.column);
-        }
-        physical.insert("region".to_owned(), region);
     }
-    let mut value = json!({ "physicalLocation": physical });
-    if !site.function.is_empty() {
-        value["logicalLocations"] = json!([{ "fullyQualifiedName": site.function, "kind": "function" }]);
-    }
-    if let Some(text) = message {
-        value["message"] = json!({ "text": text });
-    }
-    value
 }
 
 fn artifact(file: &str) -> Value {

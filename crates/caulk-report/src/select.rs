@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Confidence, Finding};
 
 /// How much of what is alike is shown (Melton 5.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Every path.
     AllPaths,
@@ -18,8 +19,7 @@ pub enum Level {
 }
 
 /// What to do with leaks that need some other allocation to fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AllocFailure {
     /// Shown where the program itself tests for the failure on the path.
     Tested,
@@ -54,7 +54,7 @@ impl Default for Selection {
 }
 
 /// How many findings were not shown, by the option that hid them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hidden {
     pub by_confidence: usize,

@@ -108,10 +108,12 @@ pub struct ModelOptions {
 pub enum ReportFormat {
     /// For people, on a terminal.
     Text,
-    /// For programs.
+    /// For programs; see docs/json.md.
     Json,
     /// SARIF 2.1.0, for code scanning services and editors.
     Sarif,
+    /// Annotations for GitHub's workflows.
+    Github,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

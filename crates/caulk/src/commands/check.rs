@@ -7,7 +7,7 @@ use std::time::Instant;
 use caulk_report::source::Sources;
 use caulk_report::{
     AllocFailure, Confidence, Finding, Level, LostUnit, Narrator, Report, ReportConfig, Selection, Statistics,
-    TextOptions, json, sarif, text, write,
+    TextOptions, github, json, sarif, text, write,
 };
 
 use crate::arguments::{AllocFailureArgument, CheckOptions, ColorArgument, ConfidenceArgument, ReportFormat};
@@ -95,7 +95,8 @@ fn render(report: &Report, sources: &Sources, options: &CheckOptions) -> String 
         ReportFormat::Text if options.input.quiet => text::short(report),
         ReportFormat::Text => text::render(report, sources, &text_options(options)),
         ReportFormat::Json => json::render(report),
-        ReportFormat::Sarif => sarif::render(report),
+        ReportFormat::Sarif => sarif::render(report, sources),
+        ReportFormat::Github => github::render(report),
     }
 }
 
@@ -120,8 +121,8 @@ fn text_options(options: &CheckOptions) -> TextOptions {
 /// The last line: what the run came to.
 fn tell(report: &Report, start: Instant) {
     let Statistics { units, functions, candidates, confirmed, refuted, undecided } = &report.statistics;
-    let by: Vec<String> = refuted.iter().map(|(layer, count)| format!("{count} by {layer}")).collect();
-    let count: usize = refuted.iter().map(|(_, count)| count).sum();
+    let by: Vec<String> = refuted.iter().map(|r| format!("{} by {}", r.count, r.layer)).collect();
+    let count: usize = refuted.iter().map(|r| r.count).sum();
     let refuted =
         if by.is_empty() { format!("{count} refuted") } else { format!("{count} refuted ({})", by.join(", ")) };
     eprintln!(
