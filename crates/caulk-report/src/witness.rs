@@ -1,5 +1,6 @@
 //! What an engine tells of one path, before it is put into words.
 
+use caulk_explore::{Event as Passed, Witness};
 use caulk_ir::InstId;
 use caulk_program::FuncId;
 use caulk_useflow::{Candidate, Event};
@@ -48,4 +49,28 @@ pub fn trail(candidate: &Candidate) -> Vec<WitnessStep> {
         WitnessStep { function: candidate.function, inst: *inst, event }
     };
     candidate.trail.iter().map(step).collect()
+}
+
+/// The path that stage two confirmed.
+pub fn confirmed(candidate: &Candidate, witness: &Witness) -> Evidence {
+    let step = |(inst, event): &(InstId, Passed)| {
+        let event = match *event {
+            Passed::Took(successor) => WitnessEvent::Branch(successor as usize),
+            Passed::Allocated => WitnessEvent::Object(Event::Allocated),
+            Passed::NotTaken => WitnessEvent::Object(Event::NotTaken),
+            Passed::Stored => WitnessEvent::Object(Event::Stored),
+            Passed::Overwritten => WitnessEvent::Object(Event::Overwritten),
+            Passed::OutOfScope => WitnessEvent::Object(Event::OutOfScope),
+            Passed::FreedWithHolder => WitnessEvent::Object(Event::FreedWithHolder),
+            // Which way a callee went shows in what is asked about its result.
+            Passed::Part(..) => return None,
+        };
+        Some(WitnessStep { function: candidate.function, inst: *inst, event })
+    };
+    Evidence {
+        witness: witness.steps.iter().filter_map(step).collect(),
+        confidence: if witness.is_doubtful { Confidence::Medium } else { Confidence::High },
+        needs_alloc_failure: witness.needs_alloc_failure,
+        failure_tested: witness.needs_alloc_failure,
+    }
 }

@@ -9,12 +9,14 @@ pub struct TermId(pub(crate) u32);
 pub struct SymbolId(pub(crate) u32);
 
 impl TermId {
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl SymbolId {
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }

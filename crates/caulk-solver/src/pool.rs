@@ -128,6 +128,7 @@ impl TermPool {
         }
     }
 
+    #[inline]
     pub fn as_symbol(&self, term: TermId) -> Option<SymbolId> {
         match self.node(term) {
             Node::Symbol(symbol) => Some(symbol),
@@ -170,6 +171,7 @@ impl TermPool {
     }
 
     /// The client's number, or nothing for an opaque symbol.
+    #[inline]
     pub fn symbol_tag(&self, symbol: SymbolId) -> Option<u32> {
         self.symbols[symbol.index()].tag
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use caulk_capture::{Duplicates, Job, JobList, Request, collect};
+use caulk_explore::{Exploration, ExploreConfig, explore as run_stage_two};
 use caulk_frontend::{Cache, Clang, Config, LostUnit, read_units};
 use caulk_ir::PackedUnit;
 use caulk_models::Models;
@@ -149,4 +150,10 @@ pub fn analyse(options: &InputOptions, models: &ModelOptions) -> Result<Analysed
     let config = UseflowConfig::default();
     let analysis = in_pool(options, || caulk_useflow::analyse(&program, &models, &config))?;
     Ok(Analysed { read, program, models, config, analysis })
+}
+
+/// Runs stage two on what stage one found.
+pub fn explore(options: &InputOptions, analysed: &Analysed) -> Result<Exploration, Error> {
+    let Analysed { program, config, analysis, .. } = analysed;
+    in_pool(options, || run_stage_two(program, config, analysis, &ExploreConfig::default()))
 }

@@ -4,11 +4,15 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use caulk_explore::{Exploration, Verdict};
 use caulk_report::source::Sources;
+use caulk_report::witness::confirmed;
 use caulk_report::{
     AllocFailure, Confidence, Finding, Level, LostUnit, Narrator, Report, ReportConfig, Selection, Statistics,
     TextOptions, github, json, sarif, text, write,
 };
+
+use caulk_useflow::Candidate;
 
 use crate::arguments::{AllocFailureArgument, CheckOptions, ColorArgument, ConfidenceArgument, ReportFormat};
 use crate::error::{Error, Exit};
@@ -20,9 +24,10 @@ pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
     let analysed = input::analyse(&options.input, &options.models)?;
     let config = ReportConfig::default();
     let sources = Sources::new(&root, config.max_source);
-    let found = findings(&analysed, &config, &sources, &root);
+    let exploration = input::explore(&options.input, &analysed)?;
+    let found = findings(&analysed, &exploration, &config, &sources, &root);
     let mut report = Report::new(&root, found, &selection(options), &sources);
-    fill_in(&mut report, &analysed);
+    fill_in(&mut report, &analysed, &exploration);
     let rendered = render(&report, &sources, options);
     match &options.output {
         Some(path) => write_file(path, &rendered)?,
@@ -43,11 +48,26 @@ fn write_file(path: &Path, rendered: &str) -> Result<(), Error> {
     write::file(path, rendered.as_bytes()).map_err(|source| Error::Write { path: path.display().to_string(), source })
 }
 
-fn findings(analysed: &Analysed, config: &ReportConfig, sources: &Sources, root: &Path) -> Vec<Finding> {
+fn findings(
+    analysed: &Analysed,
+    exploration: &Exploration,
+    config: &ReportConfig,
+    sources: &Sources,
+    root: &Path,
+) -> Vec<Finding> {
     let Analysed { program, models, analysis, .. } = analysed;
     let narrator = Narrator::new(program, models, analysis, config, sources, root);
-    let candidates = analysis.reports.iter().flat_map(|report| &report.candidates);
-    candidates.map(|candidate| narrator.finding(candidate, &narrator.stage_one(candidate))).collect()
+    let reports = analysis.reports.iter().zip(&exploration.verdicts);
+    let judged = reports.flat_map(|(report, verdicts)| report.candidates.iter().zip(verdicts));
+    let finding = |(candidate, verdict): (&Candidate, &Verdict)| {
+        let evidence = match verdict {
+            Verdict::Refuted(_) => return None,
+            Verdict::Confirmed(witness) => confirmed(candidate, witness),
+            Verdict::Cut | Verdict::Unexamined => narrator.stage_one(candidate),
+        };
+        Some(narrator.finding(candidate, &evidence))
+    };
+    judged.filter_map(finding).collect()
 }
 
 fn selection(options: &CheckOptions) -> Selection {
@@ -72,21 +92,26 @@ fn selection(options: &CheckOptions) -> Selection {
 }
 
 /// What was not looked at, and what it cost.
-fn fill_in(report: &mut Report, analysed: &Analysed) {
+fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration) {
     let Analysed { read, program, analysis, .. } = analysed;
     let lost = |unit: &caulk_frontend::LostUnit| LostUnit { source: unit.source.clone(), reason: unit.reason.clone() };
     report.units_not_read = read.lost.iter().map(lost).collect();
     let cut = program.functions().filter(|f| analysis.summary(*f).cut);
     report.functions_cut = cut.map(|f| program.function(f).name.to_owned()).collect();
     report.functions_cut.sort();
-    let candidates = analysis.reports.iter().map(|r| r.candidates.len()).sum();
+    let explored = &exploration.statistics;
+    let layers = [
+        ("ownership", explored.refuted_by_ownership),
+        ("conditions", explored.refuted_by_conditions),
+        ("solver", explored.refuted_by_solver),
+    ];
     report.statistics = Statistics {
         units: program.totals().units,
         functions: program.totals().functions_with_body,
-        candidates,
-        confirmed: 0,
-        refuted: Vec::new(),
-        undecided: candidates,
+        candidates: explored.candidates,
+        confirmed: explored.confirmed,
+        refuted: layers.iter().map(|(layer, count)| ((*layer).to_owned(), *count)).filter(|(_, n)| *n > 0).collect(),
+        undecided: explored.cut + explored.unexamined,
     };
 }
 

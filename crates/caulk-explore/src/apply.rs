@@ -1,0 +1,279 @@
+//! Guarded summaries at a call: the caller's values in place of the callee's symbols, and only the parts that can be.
+
+use caulk_ir::Type;
+use caulk_program::FuncId;
+use caulk_solver::{SymbolId, TermId, Verdict};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::call::{Site, States};
+use crate::effects::{Effect, Effects};
+use crate::frame::{Class, width_of};
+use crate::machine::Machine;
+use crate::state::{Fate, State};
+use crate::symbols::{Origin, Symbols};
+use crate::witness::Event;
+
+/// Unknowns of a callee are numbered from here on among those of the call.
+const FIRST_PART: u32 = 10_000;
+
+/// The callee's symbols in the caller's terms.
+struct Translation<'t> {
+    effects: &'t Effects,
+    known: FxHashMap<SymbolId, TermId>,
+}
+
+/// A part that can be, and what it does to the object.
+struct Way {
+    state: State,
+    /// Conditions the caller can see: on what it gave, and on what it gets back.
+    visible: Vec<TermId>,
+    is_taken: bool,
+}
+
+impl Machine<'_> {
+    pub fn apply_effects(&mut self, state: State, site: &Site<'_>, target: FuncId, effects: &Effects) -> States {
+        self.opaque.extend_from_slice(&effects.opaque);
+        let mut ways: Vec<Way> = Vec::new();
+        for (number, effect) in effects.parts.iter().enumerate() {
+            let way = self.apply_part(state.clone(), site, effects, effect);
+            if let Some(mut way) = way {
+                if effects.parts.len() > 1 {
+                    way.state.trail.add(site.inst, Event::Part(target, number as u32));
+                }
+                ways.push(way);
+            }
+        }
+        let was_live = self.is_live(&state);
+        let mut out = States::new();
+        for index in 0..ways.len() {
+            let hidden = was_live && !ways[index].is_taken && self.is_indistinct(&state, &ways, index);
+            if !hidden {
+                let mut after = ways[index].state.clone();
+                if was_live && !ways[index].is_taken && ways.iter().any(|w| w.is_taken) {
+                    after.trail.add(site.inst, Event::NotTaken);
+                }
+                out.push(after);
+            }
+        }
+        out
+    }
+
+    /// Whether a way that leaves the object could, for all the caller can see, as well be one that takes it.
+    fn is_indistinct(&mut self, before: &State, ways: &[Way], index: usize) -> bool {
+        let taking: Vec<usize> = (0..ways.len()).filter(|i| ways[*i].is_taken).collect();
+        taking.into_iter().any(|other| {
+            let mut facts = before.facts.clone();
+            let conditions = ways[index].visible.iter().chain(&ways[other].visible);
+            conditions
+                .copied()
+                .collect::<Vec<_>>()
+                .into_iter()
+                .all(|c| facts.assume(&mut self.pool, c) == Verdict::Consistent)
+        })
+    }
+
+    fn apply_part(&mut self, mut state: State, site: &Site<'_>, effects: &Effects, effect: &Effect) -> Option<Way> {
+        let mut translation = Translation { effects, known: FxHashMap::default() };
+        let before = state.clone();
+        let told: Vec<SymbolId> = effect.result.map(|r| effects.pool.symbols(r)).unwrap_or_default();
+        let mut visible = Vec::new();
+        for &literal in &effect.literals {
+            let condition = self.translate(&before, site, &mut translation, literal);
+            if state.facts.assume(&mut self.pool, condition) == Verdict::Contradiction {
+                return None;
+            }
+            let symbols = effects.pool.symbols(literal);
+            if symbols.iter().all(|s| told.contains(s) || self.is_visible(&before, &translation, *s)) {
+                visible.push(condition);
+            }
+        }
+        let result = self.translated_result(&before, site, &mut translation, effect, &mut visible);
+        let fates: Vec<(TermId, Fate)> = effect
+            .fates
+            .iter()
+            .map(|(root, fate)| (self.translate(&before, site, &mut translation, *root), *fate))
+            .collect();
+        let mut writes: Vec<(TermId, TermId, u64, Class)> = Vec::new();
+        for (key, content) in &effect.writes {
+            let base = self.translate(&before, site, &mut translation, key.base);
+            let address = self.pool.offset(base, key.offset, true);
+            let value = self.translate(&before, site, &mut translation, content.value);
+            writes.push((address, value, content.bytes, content.class));
+        }
+        self.forget_written_by(&mut state, site, &effects.opaque);
+        let was_live = self.is_live(&state);
+        for (address, fate) in fates {
+            self.meet_fate(&mut state, site, address, fate);
+        }
+        for (address, value, _, class) in writes {
+            if self.root(address).is_none() {
+                continue;
+            }
+            let width = self.pool.width(value);
+            let ty = if width == 64 { Type::Ptr } else { Type::Int(u16::from(width)) };
+            self.store(&mut state, address, value, ty, class, site.inst);
+        }
+        if !effects.opaque.is_empty() {
+            self.touch(&mut state);
+        }
+        if let Some(result) = result {
+            if self.origin(result) == Origin::Block(site.inst) {
+                state.allocations.push((site.inst, result));
+            }
+            state.set(site.inst, result);
+        }
+        state.failed_inside |= effect.failed;
+        let is_taken = was_live && !self.is_live(&state);
+        Some(Way { state, visible, is_taken })
+    }
+
+    fn translated_result(
+        &mut self,
+        before: &State,
+        site: &Site<'_>,
+        translation: &mut Translation<'_>,
+        effect: &Effect,
+        visible: &mut Vec<TermId>,
+    ) -> Option<TermId> {
+        if site.call.ret == Type::Void {
+            return None;
+        }
+        let width = width_of(site.call.ret).unwrap_or(64);
+        let Some(result) = effect.result else { return Some(self.unknown(&site.moment, 0, site.call.ret)) };
+        let result = self.translate(before, site, translation, result);
+        let result = self.resized(result, width);
+        // The same unknown for all parts: whoever tests it learns which part it was.
+        let told = self.symbols.at(&mut self.pool, site.moment.clone(), 1, width, Origin::Unknown, false);
+        visible.push(self.pool.eq(told, result));
+        Some(result)
+    }
+
+    fn resized(&mut self, term: TermId, width: u8) -> TermId {
+        let own = self.pool.width(term);
+        match own {
+            own if own > width => self.pool.trunc(term, width),
+            own if own < width => self.pool.zext(term, width),
+            _ => term,
+        }
+    }
+
+    /// An object the callee freed, kept or made.
+    fn meet_fate(&mut self, state: &mut State, site: &Site<'_>, address: TermId, fate: Fate) {
+        let Some(root) = self.root(address) else { return };
+        match (state.tracked, fate) {
+            (_, Fate::Live) => drop(state.fates.entry(root).or_insert(Fate::Live)),
+            (None, fate) => drop(state.fates.insert(root, fate)),
+            (Some(object), Fate::Kept) => {
+                if self.leads_to(state, address, object) {
+                    self.settle(state, Fate::Kept);
+                }
+            }
+            (Some(object), Fate::Freed) if root == object => self.settle(state, Fate::Freed),
+            (Some(object), Fate::Freed) => {
+                if self.leads_to(state, address, object) {
+                    state.trail.add(site.inst, Event::FreedWithHolder);
+                }
+                state.fates.insert(root, Fate::Freed);
+            }
+        }
+    }
+
+    /// What the callee's own callees may have written, known by class only.
+    fn forget_written_by(&mut self, state: &mut State, site: &Site<'_>, opaque: &[FuncId]) {
+        if opaque.is_empty() {
+            return;
+        }
+        let given: SmallVec<[Option<TermId>; 4]> = site.args.iter().map(|a| self.root(*a)).collect();
+        self.forget_where(state, site.inst, |machine, _, class, holder| {
+            let modified = &machine.world.modified;
+            let reached = holder.and_then(|root| machine.reached_from(root, &given));
+            reached.is_some() && opaque.iter().any(|f| modified.writes_class(*f, class))
+        });
+    }
+
+    /// Whether the caller knows what a symbol of the callee stands for: an argument, or memory it knows something of.
+    fn is_visible(&self, before: &State, translation: &Translation<'_>, symbol: SymbolId) -> bool {
+        let effects = translation.effects;
+        match effects.symbols.origin_of(&effects.pool, symbol) {
+            Origin::Param(_) | Origin::Global(_) | Origin::Function(_) => true,
+            Origin::Initial(_) => translation.known.get(&symbol).is_some_and(|term| {
+                let is_own =
+                    matches!(self.symbols.origin(&self.pool, *term), Some(Origin::Initial(_) | Origin::Unknown));
+                !is_own || before.facts.value(&self.pool, *term).is_some()
+            }),
+            _ => false,
+        }
+    }
+
+    fn translate(
+        &mut self,
+        before: &State,
+        site: &Site<'_>,
+        translation: &mut Translation<'_>,
+        term: TermId,
+    ) -> TermId {
+        let effects = translation.effects;
+        for symbol in effects.pool.symbols(term) {
+            self.translate_symbol(before, site, translation, symbol);
+        }
+        let known = &translation.known;
+        let mut memo = FxHashMap::default();
+        let copied = self.pool.copy_term(&effects.pool, term, &mut |_, symbol| known.get(&symbol).copied(), &mut memo);
+        match copied {
+            Some(copied) => copied,
+            None => self.unknown(&site.moment, FIRST_PART - 1, Type::Ptr),
+        }
+    }
+
+    fn translate_symbol(
+        &mut self,
+        before: &State,
+        site: &Site<'_>,
+        translation: &mut Translation<'_>,
+        symbol: SymbolId,
+    ) {
+        if translation.known.contains_key(&symbol) {
+            return;
+        }
+        let effects = translation.effects;
+        let callee: &Symbols = &effects.symbols;
+        let term = effects.pool.symbol_term(symbol);
+        let width = effects.pool.width(term);
+        let ty = if width == 64 { Type::Ptr } else { Type::Int(u16::from(width)) };
+        let part = FIRST_PART + symbol.index() as u32;
+        let value = match callee.origin_of(&effects.pool, symbol) {
+            Origin::Param(index) => match site.args.get(index as usize) {
+                Some(arg) => self.resized(*arg, width),
+                None => self.unknown(&site.moment, part, ty),
+            },
+            Origin::Initial(key) => {
+                let base = self.translate(before, site, translation, key.base);
+                let address = self.pool.offset(base, key.offset, true);
+                let class = callee.initial_class(key).unwrap_or(Class::Other);
+                let loaded = self.load(before, address, ty, class, &site.moment_of(part));
+                self.resized(loaded, width)
+            }
+            Origin::Global(global) => self.symbols.global(&mut self.pool, global),
+            Origin::Function(function) => self.symbols.function(&mut self.pool, function),
+            Origin::Block(_) => {
+                self.symbols.at(&mut self.pool, site.moment.clone(), part, width, Origin::Block(site.inst), true)
+            }
+            Origin::Derived(of) => {
+                let of = self.translate(before, site, translation, of);
+                let root = self.root(of).unwrap_or(of);
+                let derived = self.derived(&site.moment, part, root, Type::Ptr);
+                self.resized(derived, width)
+            }
+            Origin::Result(_) | Origin::Local(_) | Origin::Unknown => self.symbols.at(
+                &mut self.pool,
+                site.moment.clone(),
+                part,
+                width,
+                Origin::Result(site.inst),
+                width == 64,
+            ),
+        };
+        translation.known.insert(symbol, value);
+    }
+}

@@ -1,0 +1,663 @@
+//! Calls, by stage one's summaries: what a callee does to the object, what it writes, and what it gives back.
+
+use std::rc::Rc;
+
+use caulk_ir::{CallData, Callee, InstId, Type};
+use caulk_memory::{AccessPath, Offset, PathRoot, PathStep, Relation};
+use caulk_program::FuncId;
+use caulk_solver::{TermId, Verdict};
+use caulk_summary::{Action, BlockId, Destination, Guard, Subject, Summary};
+use caulk_useflow::CallEffect;
+use smallvec::{SmallVec, smallvec};
+
+use crate::frame::{Class, is_pointer, width_of};
+use crate::machine::Machine;
+use crate::state::{Fate, State};
+use crate::symbols::{Key, Moment, Origin};
+use crate::witness::Event;
+
+pub type States = SmallVec<[State; 2]>;
+
+/// A call that is being executed.
+pub struct Site<'c> {
+    pub inst: InstId,
+    pub call: &'c CallData,
+    pub args: SmallVec<[TermId; 4]>,
+    pub moment: Moment,
+    pub targets: SmallVec<[FuncId; 2]>,
+}
+
+/// Whether an action happens on a path.
+enum Decision {
+    Yes,
+    No,
+    /// Something decides that the caller cannot see.
+    Hidden,
+    /// If the first condition holds; the second is what holds otherwise.
+    If(TermId, TermId),
+}
+
+/// What the call is expected to make: the object that the search is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    pub call: InstId,
+    pub block: BlockId,
+}
+
+impl Site<'_> {
+    /// A moment of its own for one of several loads of the call.
+    pub fn moment_of(&self, part: u32) -> Moment {
+        let mut moment = self.moment.clone();
+        moment.1.push(part);
+        moment
+    }
+}
+
+impl<'a> Machine<'a> {
+    /// All ways a call may go. `wanted`: the object to follow from here on, if this is the call that makes it.
+    pub fn call(&mut self, state: State, inst: InstId, wanted: Option<Wanted>) -> States {
+        let frame = self.frame;
+        let Some(call) = frame.body.insts[inst].call() else { return smallvec![state] };
+        if call.flags.no_return {
+            return smallvec![];
+        }
+        let site = self.site(&state, inst, call);
+        let wanted = wanted.filter(|w| w.call == inst).map(|w| w.block);
+        if wanted.is_none()
+            && let [target] = site.targets.as_slice()
+            && let Some(effects) = self.world.effects.get(self.world, *target)
+        {
+            return self.apply_effects(state, &site, *target, &effects);
+        }
+        match self.effect(inst) {
+            Some(effect) => self.apply_summary(state, &site, &effect, wanted),
+            None => {
+                let effect = CallEffect { summary: Default::default(), unknown: false };
+                self.apply_summary(state, &site, &effect, None)
+            }
+        }
+    }
+
+    /// What stage one knows of a call, looked up once.
+    fn effect(&mut self, inst: InstId) -> Option<Rc<CallEffect<'a>>> {
+        let (world, id) = (self.world, self.frame.id);
+        self.known_effects.entry(inst).or_insert_with(|| world.call_effect(id, inst).map(Rc::new)).clone()
+    }
+
+    fn site<'c>(&mut self, state: &State, inst: InstId, call: &'c CallData) -> Site<'c> {
+        let args = call.args.iter().map(|a| self.operand(state, *a)).collect();
+        let mut targets: SmallVec<[FuncId; 2]> = SmallVec::new();
+        if let Callee::Indirect(pointer) = call.callee {
+            let pointer = self.operand(state, pointer);
+            if let Origin::Function(function) = self.origin(pointer) {
+                targets.push(function);
+            }
+        }
+        if targets.is_empty()
+            && let Some(site) = self.frame.program.call_site(self.frame.id, inst)
+        {
+            targets.extend_from_slice(self.frame.program.targets(site));
+        }
+        Site { inst, call, args, moment: self.moment(state, inst), targets }
+    }
+
+    pub fn apply_summary(
+        &mut self,
+        mut state: State,
+        site: &Site<'_>,
+        effect: &CallEffect<'_>,
+        wanted: Option<BlockId>,
+    ) -> States {
+        let summary = &*effect.summary;
+        if summary.no_return {
+            return smallvec![];
+        }
+        let result = self.result_of(&state, site, summary);
+        if (summary.nonnull_result || site.call.flags.nonnull_result)
+            && let Some(result) = result
+            && self.assume(&mut state, result, Relation::NONZERO) == Verdict::Contradiction
+        {
+            return smallvec![];
+        }
+        if effect.unknown {
+            self.give_away(&mut state, site);
+        }
+        let mut states: States = smallvec![state];
+        for action in &summary.actions {
+            let Subject::Value(path) = &action.subject else { continue };
+            let mut next: States = SmallVec::new();
+            for state in states {
+                self.take_part(state, site, result, action, path, &mut next);
+            }
+            states = next;
+        }
+        if self.follows_all {
+            states = self.split_by_blocks(states, site, result, summary);
+        }
+        states
+            .into_iter()
+            .filter_map(|state| self.finish(state, site, result, summary, effect.unknown, wanted))
+            .collect()
+    }
+
+    /// What the call gives back.
+    fn result_of(&mut self, state: &State, site: &Site<'_>, summary: &Summary) -> Option<TermId> {
+        let ty = site.call.ret;
+        if ty == Type::Void {
+            return None;
+        }
+        let width = width_of(ty).unwrap_or(64);
+        let returned =
+            |a: &&Action| matches!(&a.to, Destination::Store(to) if to.root == PathRoot::Return && to.steps.is_empty());
+        let mut origin = Origin::Result(site.inst);
+        for action in summary.actions.iter().filter(returned) {
+            match &action.subject {
+                Subject::Alloc(_) => {
+                    origin = Origin::Block(site.inst);
+                    break;
+                }
+                Subject::Value(path) => {
+                    let root = self.path_value(state, site, None, path).and_then(|v| self.root(v));
+                    if let Some(root) = root {
+                        origin = Origin::Derived(root);
+                        if state.tracked == Some(root) {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        if let Some(result) = self.pure_result(state, site, summary, width) {
+            return Some(result);
+        }
+        let is_pointer = is_pointer(ty) || origin != Origin::Result(site.inst);
+        Some(self.symbols.at(&mut self.pool, site.moment.clone(), 0, width, origin, is_pointer))
+    }
+
+    /// A function without side effects gives the same for the same arguments and the same memory.
+    fn pure_result(&mut self, state: &State, site: &Site<'_>, summary: &Summary, width: u8) -> Option<TermId> {
+        let [target] = site.targets.as_slice() else { return None };
+        if summary.impure || !summary.actions.is_empty() || self.world.analysis.summary(*target).impure {
+            return None;
+        }
+        let key = (*target, site.args.clone(), state.version);
+        if let Some(known) = self.pure_results.get(&key)
+            && self.pool.width(*known) == width
+        {
+            return Some(*known);
+        }
+        let origin = Origin::Result(site.inst);
+        let result = self.symbols.at(&mut self.pool, site.moment.clone(), 0, width, origin, is_pointer(site.call.ret));
+        self.pure_results.insert(key, result);
+        Some(result)
+    }
+
+    /// Nobody knows the callee: it may keep and change whatever it can reach.
+    fn give_away(&mut self, state: &mut State, site: &Site<'_>) {
+        for &arg in &site.args {
+            match state.tracked {
+                Some(object) if self.leads_to(state, arg, object) => self.settle(state, Fate::Kept),
+                None => drop(self.root(arg).map(|root| state.fates.insert(root, Fate::Kept))),
+                _ => {}
+            }
+        }
+    }
+
+    /// An action on a value the caller had, if that is the object or leads to it. Without an object to follow, every value is one.
+    fn take_part(
+        &mut self,
+        mut state: State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        action: &Action,
+        path: &AccessPath,
+        out: &mut States,
+    ) {
+        let is_alias = matches!(&action.to, Destination::Store(to) if to.root == PathRoot::Return);
+        let Some(value) = self.path_value(&state, site, result, path).filter(|_| !is_alias) else {
+            return out.push(state);
+        };
+        let concerns = match state.tracked {
+            Some(object) => self.is_live(&state) && self.leads_to(&state, value, object),
+            None => self.root(value).is_some() && !matches!(action.to, Destination::Store(_)),
+        };
+        if !concerns {
+            return out.push(state);
+        }
+        match self.decide(&state, site, result, &action.guard) {
+            Decision::No => out.push(state),
+            Decision::Yes => {
+                self.perform(&mut state, site, result, value, &action.to);
+                out.push(state);
+            }
+            // Whether it is gone the caller cannot know, so it is.
+            Decision::Hidden => match state.tracked {
+                Some(_) => self.settle(&mut state, Fate::Kept),
+                None => {
+                    if let Some(root) = self.root(value) {
+                        state.fates.insert(root, Fate::Kept);
+                    }
+                    out.push(state);
+                }
+            },
+            Decision::If(condition, otherwise) => {
+                let mut taken = state.clone();
+                if taken.facts.assume(&mut self.pool, condition) == Verdict::Consistent {
+                    self.perform(&mut taken, site, result, value, &action.to);
+                    out.push(taken);
+                }
+                if state.facts.assume(&mut self.pool, otherwise) == Verdict::Consistent {
+                    state.trail.add(site.inst, Event::NotTaken);
+                    out.push(state);
+                }
+            }
+        }
+    }
+
+    fn perform(&mut self, state: &mut State, site: &Site<'_>, result: Option<TermId>, value: TermId, to: &Destination) {
+        let is_object = state.tracked.is_some_and(|object| self.points_to(value, object));
+        match to {
+            Destination::Keep | Destination::Unknown => match state.tracked {
+                Some(_) => self.settle(state, Fate::Kept),
+                None => drop(self.root(value).map(|root| state.fates.insert(root, Fate::Kept))),
+            },
+            Destination::Free { .. } if is_object => self.settle(state, Fate::Freed),
+            // What else was done to what the holder holds, nobody said.
+            Destination::Free { deep: true } if state.tracked.is_some() => self.settle(state, Fate::Freed),
+            Destination::Free { .. } => {
+                if let Some(root) = self.root(value) {
+                    state.fates.insert(root, Fate::Freed);
+                    state.trail.add(site.inst, Event::FreedWithHolder);
+                }
+            }
+            Destination::Store(to) => match self.path_address(state, site, result, to) {
+                Some((address, class)) => self.store(state, address, value, Type::Ptr, class, site.inst),
+                None => self.settle(state, Fate::Kept),
+            },
+        }
+    }
+
+    /// What the call wrote and gave back. None: the path cannot be.
+    fn finish(
+        &mut self,
+        mut state: State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        summary: &Summary,
+        unknown: bool,
+        wanted: Option<BlockId>,
+    ) -> Option<State> {
+        let mut written: Vec<(TermId, Class, Option<TermId>)> = Vec::new();
+        for action in &summary.actions {
+            let Destination::Store(to) = &action.to else { continue };
+            match action.subject {
+                Subject::Alloc(block) => {
+                    if !self.make_block(&mut state, site, result, action, to, block, wanted, &mut written) {
+                        return None;
+                    }
+                }
+                Subject::Value(ref path) => self.move_value(&state, site, result, action, to, path, &mut written),
+            }
+        }
+        for path in &summary.overwritten {
+            written
+                .extend(self.path_address(&state, site, result, path).map(|(address, class)| (address, class, None)));
+        }
+        if unknown || summary.impure {
+            self.opaque.extend(site.targets.iter().filter(|t| self.frame.program.has_body(**t)));
+            self.forget_modified(&mut state, site);
+            self.touch(&mut state);
+        }
+        for (address, class, value) in written {
+            match value {
+                Some(value) => self.store(&mut state, address, value, Type::Ptr, class, site.inst),
+                None => self.store_unknown(&mut state, site, address, class),
+            }
+        }
+        if let Some(result) = result {
+            state.set(site.inst, result);
+        }
+        Some(state)
+    }
+
+    /// A cell that was perhaps written to. Who may or may not hold the object goes on holding it.
+    fn store_unknown(&mut self, state: &mut State, site: &Site<'_>, address: TermId, class: Class) {
+        let key = self.key(address);
+        let object = state.tracked;
+        let holds = state.memory.overlapping(key, 8).any(|(_, c)| object.is_some_and(|o| self.cell_points_to(c, o)));
+        if !holds {
+            let value = self.unknown(&site.moment_of(key.offset as u32), 1, Type::Ptr);
+            self.store(state, address, value, Type::Ptr, class, site.inst);
+        }
+    }
+
+    /// Without an object to follow, whether a block was made for the caller is worth two paths.
+    fn split_by_blocks(
+        &mut self,
+        states: States,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        summary: &Summary,
+    ) -> States {
+        let mut states = states;
+        for action in &summary.actions {
+            let (Subject::Alloc(_), Destination::Store(to)) = (&action.subject, &action.to) else { continue };
+            if to.steps.is_empty() {
+                continue;
+            }
+            let mut next = States::new();
+            for mut state in states {
+                if let Decision::If(condition, otherwise) = self.decide(&state, site, result, &action.guard) {
+                    let mut made = state.clone();
+                    if made.facts.assume(&mut self.pool, condition) == Verdict::Consistent {
+                        next.push(made);
+                    }
+                    if state.facts.assume(&mut self.pool, otherwise) == Verdict::Contradiction {
+                        continue;
+                    }
+                }
+                next.push(state);
+            }
+            states = next;
+        }
+        states
+    }
+
+    /// A block the callee made and put somewhere. False: it was wanted, and cannot be.
+    #[expect(clippy::too_many_arguments, reason = "one step of finish()")]
+    fn make_block(
+        &mut self,
+        state: &mut State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        action: &Action,
+        to: &AccessPath,
+        block: BlockId,
+        wanted: Option<BlockId>,
+        written: &mut Vec<(TermId, Class, Option<TermId>)>,
+    ) -> bool {
+        let is_wanted = wanted == Some(block)
+            && state.tracked.is_none_or(|t| Some(t) == self.block_address(site, result, to, block));
+        let decision = self.decide(state, site, result, &action.guard);
+        let happens = match (is_wanted, decision) {
+            (true, Decision::If(condition, _)) => {
+                if state.facts.assume(&mut self.pool, condition) == Verdict::Contradiction {
+                    return false;
+                }
+                true
+            }
+            (true, Decision::No) => return false,
+            (true, _) | (false, Decision::Yes) => true,
+            // The result is the block or null; asking later tells.
+            (false, Decision::If(..)) if to.steps.is_empty() => true,
+            (false, _) => false,
+        };
+        let Some(address) = self.block_address(site, result, to, block) else { return true };
+        if to.steps.is_empty() {
+            state.allocations.push((site.inst, address));
+        } else if let Some((place, class)) = self.path_address(state, site, result, to) {
+            written.push((place, class, happens.then_some(address)));
+        }
+        if happens {
+            state.fates.entry(address).or_insert(Fate::Live);
+        }
+        if is_wanted {
+            if !self.keep_nonnull(state, address) {
+                return false;
+            }
+            if state.tracked.is_none() {
+                state.tracked = Some(address);
+                state.trail.add(site.inst, Event::Allocated);
+            }
+        }
+        true
+    }
+
+    fn keep_nonnull(&mut self, state: &mut State, address: TermId) -> bool {
+        self.assume(state, address, Relation::NONZERO) == Verdict::Consistent
+    }
+
+    /// The address of a block: what the call returns if it is that, else a symbol of its own.
+    fn block_address(
+        &mut self,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        to: &AccessPath,
+        block: BlockId,
+    ) -> Option<TermId> {
+        if to.root == PathRoot::Return && to.steps.is_empty() {
+            return result;
+        }
+        let origin = Origin::Block(site.inst);
+        Some(self.symbols.at(&mut self.pool, site.moment.clone(), 1 + block.0, 64, origin, true))
+    }
+
+    /// A value that the callee put somewhere else; what concerns the object was done by `take_part`.
+    #[expect(clippy::too_many_arguments, reason = "one step of finish()")]
+    fn move_value(
+        &mut self,
+        state: &State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        action: &Action,
+        to: &AccessPath,
+        path: &AccessPath,
+        written: &mut Vec<(TermId, Class, Option<TermId>)>,
+    ) {
+        if to.steps.is_empty() {
+            return;
+        }
+        let Some(value) = self.path_value(state, site, result, path) else { return };
+        if state.tracked.is_some_and(|object| self.leads_to(state, value, object)) {
+            return;
+        }
+        let Some((address, class)) = self.path_address(state, site, result, to) else { return };
+        match self.decide(state, site, result, &action.guard) {
+            Decision::No => {}
+            Decision::Yes => written.push((address, class, Some(value))),
+            Decision::Hidden | Decision::If(..) => written.push((address, class, None)),
+        }
+    }
+
+    // -----------------------------------------------------------------------------------------------------------------
+    // Guards and paths
+
+    fn decide(&mut self, state: &State, site: &Site<'_>, result: Option<TermId>, guard: &Guard) -> Decision {
+        let (condition, otherwise) = match guard {
+            Guard::Always => return Decision::Yes,
+            Guard::Hidden => return Decision::Hidden,
+            Guard::Told(relation, otherwise) => {
+                let Some(result) = result else { return Decision::Hidden };
+                // Inserting into a tree gives back the element that was there already; who ignores that knows of none.
+                if site.call.ret == Type::Ptr && !self.frame.is_used[site.inst] {
+                    return Decision::Hidden;
+                }
+                let condition = self.relation(result, *relation);
+                let otherwise = otherwise.map(|other| self.relation(result, other));
+                (condition, otherwise)
+            }
+            Guard::Given(path, relation) => {
+                let Some(value) = self.path_value(state, site, result, path) else { return Decision::Hidden };
+                let condition = self.relation(value, *relation);
+                let is_known = path.steps.is_empty() || state.facts.implied(&self.pool, condition).is_some();
+                if !is_known {
+                    return Decision::Hidden;
+                }
+                (condition, None)
+            }
+        };
+        match state.facts.implied(&self.pool, condition) {
+            Some(true) => Decision::Yes,
+            Some(false) => Decision::No,
+            None => {
+                let otherwise = otherwise.unwrap_or_else(|| self.pool.not(condition));
+                Decision::If(condition, otherwise)
+            }
+        }
+    }
+
+    pub fn assume(&mut self, state: &mut State, value: TermId, relation: Relation) -> Verdict {
+        let condition = self.relation(value, relation);
+        state.facts.assume(&mut self.pool, condition)
+    }
+
+    /// A comparison with a constant, as a term. Numbers are signed.
+    pub fn relation(&mut self, value: TermId, relation: Relation) -> TermId {
+        let width = self.pool.width(value);
+        let smallest = i64::MIN >> (64 - u32::from(width));
+        let largest = i64::MAX >> (64 - u32::from(width));
+        let mut constant = |c: i64| self.pool.constant(width, c as u64);
+        match relation {
+            Relation::Eq(c) => {
+                let c = constant(c);
+                self.pool.eq(value, c)
+            }
+            Relation::Ne(c) => {
+                let c = constant(c);
+                self.pool.ne(value, c)
+            }
+            Relation::Range(low, high) => {
+                let (from, to) = (constant(low.max(smallest)), constant(high.min(largest)));
+                let above = if low <= smallest { self.pool.boolean(true) } else { self.pool.sge(value, from) };
+                let below = if high >= largest { self.pool.boolean(true) } else { self.pool.sle(value, to) };
+                self.pool.and(above, below)
+            }
+        }
+    }
+
+    /// The value of a callee's path, before the call.
+    pub fn path_value(
+        &mut self,
+        state: &State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        path: &AccessPath,
+    ) -> Option<TermId> {
+        let mut value = self.path_root(site, result, path)?;
+        for step in &path.steps {
+            let (address, class) = self.step_address(site, value, step);
+            value = self.load_any(state, address, class, &site.moment);
+        }
+        Some(value)
+    }
+
+    /// The address of the last cell of a path.
+    fn path_address(
+        &mut self,
+        state: &State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        path: &AccessPath,
+    ) -> Option<(TermId, Class)> {
+        let mut value = self.path_root(site, result, path)?;
+        let (last, before) = path.steps.split_last()?;
+        for step in before {
+            let (address, class) = self.step_address(site, value, step);
+            value = self.load_any(state, address, class, &site.moment);
+        }
+        self.root(value)?;
+        Some(self.step_address(site, value, last))
+    }
+
+    fn path_root(&mut self, site: &Site<'_>, result: Option<TermId>, path: &AccessPath) -> Option<TermId> {
+        match path.root {
+            PathRoot::Param(index) => site.args.get(index as usize).copied(),
+            PathRoot::Return => result,
+            PathRoot::Global(global) => Some(self.symbols.global(&mut self.pool, global)),
+        }
+    }
+
+    fn step_address(&mut self, site: &Site<'_>, base: TermId, step: &PathStep) -> (TermId, Class) {
+        let class = match (step.field, self.origin(base)) {
+            (Some((ty, offset)), _) => Class::Field(ty, offset),
+            (None, Origin::Global(global)) => Class::Global(global),
+            (None, Origin::Local(local)) => Class::Local(local),
+            _ => Class::Other,
+        };
+        match step.offset {
+            Offset::Known(offset) => (self.pool.offset(base, offset, true), class),
+            // Some element, not known which.
+            Offset::Any => {
+                let root = self.root(base).unwrap_or(base);
+                (self.derived(&site.moment, 900, root, Type::Ptr), class)
+            }
+        }
+    }
+
+    /// What a cell holds, whatever its width is.
+    fn load_any(&mut self, state: &State, address: TermId, class: Class, moment: &Moment) -> TermId {
+        let key = self.key(address);
+        if let Some(content) = state.memory.get(key) {
+            return content.value;
+        }
+        let known = self.symbols.initial_cells().iter().find(|cell| cell.key == key).map(|cell| cell.value);
+        match known {
+            Some(term) if !state.memory.is_zeroed(key, 1) => term,
+            _ => self.load(state, address, Type::Ptr, class, moment),
+        }
+    }
+
+    // -----------------------------------------------------------------------------------------------------------------
+    // What callees write
+
+    /// Forgets what the callees may have changed: what they can reach by their arguments or by globals, and write to.
+    pub fn forget_modified(&mut self, state: &mut State, site: &Site<'_>) {
+        let given: SmallVec<[Option<TermId>; 4]> = site.args.iter().map(|a| self.root(*a)).collect();
+        let keys: SmallVec<[Key; 4]> = site.args.iter().map(|a| self.key(*a)).collect();
+        let program = self.frame.program;
+        let targets = site.targets.clone();
+        let is_const = |target: FuncId, index: usize| {
+            let declared = program.function(target).declaration;
+            declared.params.get(index).is_some_and(|p| p.pointee.is_const || p.flags.read_only)
+        };
+        let choose = |machine: &Self, key: Key, class: Class, holder: Option<TermId>| {
+            let Some(root) = holder else { return false };
+            let Some((above, is_global)) = machine.reached_from(root, &given) else { return false };
+            if targets.is_empty() {
+                return !is_global;
+            }
+            targets.iter().any(|&target| {
+                if !program.has_body(target) {
+                    return above.is_some_and(|index| given[index] == Some(root) && !is_const(target, index));
+                }
+                let modified = &machine.world.modified;
+                modified.writes_class(target, class)
+                    || above.is_some_and(|index| {
+                        modified.writes_through(target, index)
+                            && (key == keys[index]
+                                || (given[index] == Some(root) && !matches!(class, Class::Field(..))))
+                    })
+            })
+        };
+        self.forget_where(state, site.inst, choose);
+        for (index, root) in given.iter().enumerate() {
+            let writes = |t: &FuncId| match program.has_body(*t) {
+                true => self.world.modified.writes_through(*t, index),
+                false => !is_const(*t, index),
+            };
+            if let Some(root) = root
+                && (site.targets.is_empty() || site.targets.iter().any(writes))
+            {
+                state.memory_mut().forget_zeroes(*root);
+            }
+        }
+    }
+
+    /// The argument from which loads lead to an object, or that a global leads to it. None: neither.
+    pub fn reached_from(&self, root: TermId, given: &[Option<TermId>]) -> Option<(Option<usize>, bool)> {
+        /// Loads followed upwards.
+        const MAX_LOADS: usize = 8;
+        let mut at = root;
+        for _ in 0..MAX_LOADS {
+            if let Some(index) = given.iter().position(|g| *g == Some(at)) {
+                return Some((Some(index), false));
+            }
+            match self.origin(at) {
+                Origin::Initial(key) => at = self.root(key.base)?,
+                Origin::Global(_) => return Some((None, true)),
+                _ => return None,
+            }
+        }
+        None
+    }
+}

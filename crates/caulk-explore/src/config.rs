@@ -1,0 +1,38 @@
+//! Every bound of stage two, in one place.
+
+use caulk_solver::SolverConfig;
+
+/// Budgets of stage two. All are counts, never times, and each is charged to one function: same input, same answer.
+#[derive(Clone, Debug)]
+pub struct ExploreConfig {
+    /// Instructions executed for one object before states that differ are merged, and again as many before the search ends.
+    pub max_steps: usize,
+    /// States kept apart at one block, before those that agree on the object are merged.
+    pub max_states: usize,
+    /// Rounds of a loop that are executed as they are, before a round with everything the loop writes unknown.
+    pub concrete_rounds: u32,
+    /// Instructions of a callee whose effects are worked out here; for larger ones stage one's summary has to do.
+    pub max_callee_size: u32,
+    /// Instructions executed to work out the effects of one callee.
+    pub max_callee_steps: usize,
+    /// Parts of a guarded summary.
+    pub max_effects: usize,
+    /// Cells of memory in one state; a function that writes more is cut.
+    pub max_cells: usize,
+    pub solver: SolverConfig,
+}
+
+impl Default for ExploreConfig {
+    fn default() -> Self {
+        Self {
+            max_steps: 30_000,
+            max_states: 16,
+            concrete_rounds: 2,
+            max_callee_size: 160,
+            max_callee_steps: 3_000,
+            max_effects: 8,
+            max_cells: 512,
+            solver: SolverConfig::default(),
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! What stage two knows of a function before it executes it: order, loops, and which values later conditions can still see.
+
+use std::collections::BTreeSet;
+
+use caulk_ir::{BlockId, Body, CastOp, Constant, EntityVec, Inst, InstId, Operand, Step, Type};
+use caulk_program::{FuncId, GlobalVarId, Program, TypeId, UnitId};
+use caulk_useflow::Liveness;
+use smallvec::SmallVec;
+
+/// Where a cell of memory lies, as far as the code that addresses it tells. Two cells of different known classes are never one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    Field(TypeId, u64),
+    Global(GlobalVarId),
+    Local(InstId),
+    /// Behind a pointer that says nothing of what it points into.
+    Other,
+}
+
+impl Class {
+    /// Whether cells of the two classes may be one.
+    pub fn meets(self, other: Class) -> bool {
+        self == other || self == Class::Other || other == Class::Other
+    }
+}
+
+pub struct Frame<'a> {
+    pub program: &'a Program,
+    pub id: FuncId,
+    pub unit: UnitId,
+    pub body: &'a Body,
+    pub homes: EntityVec<InstId, BlockId>,
+    /// Position of each block in reverse post-order.
+    pub order: EntityVec<BlockId, u32>,
+    pub blocks_by_order: Vec<BlockId>,
+    pub liveness: Liveness,
+    /// Whether anything but a mere assignment uses a value.
+    pub is_used: EntityVec<InstId, bool>,
+    /// Headers of the loops each block is part of.
+    pub loops: EntityVec<BlockId, SmallVec<[BlockId; 2]>>,
+    /// Values that conditions ahead of a block depend on, of those computed before it.
+    pub seen_ahead: EntityVec<BlockId, Vec<InstId>>,
+    /// Classes of memory that conditions ahead of a block are loaded from.
+    pub loaded_ahead: EntityVec<BlockId, BTreeSet<Class>>,
+}
+
+impl<'a> Frame<'a> {
+    /// `decides`: whether the operands of a call or return matter to what happens later.
+    pub fn new(program: &'a Program, id: FuncId, body: &'a Body, decides: &dyn Fn(InstId) -> bool) -> Self {
+        let homes = body.inst_blocks();
+        let mut order: EntityVec<BlockId, u32> = vec![u32::MAX; body.blocks.len()].into();
+        let blocks_by_order = body.reverse_post_order();
+        for (position, block) in blocks_by_order.iter().enumerate() {
+            order[*block] = position as u32;
+        }
+        let mut frame = Self {
+            program,
+            id,
+            unit: program.function(id).unit,
+            body,
+            liveness: Liveness::new(body, &homes),
+            is_used: used_values(body),
+            loops: natural_loops(body, &order),
+            seen_ahead: vec![Vec::new(); body.blocks.len()].into(),
+            loaded_ahead: vec![BTreeSet::new(); body.blocks.len()].into(),
+            homes,
+            order,
+            blocks_by_order,
+        };
+        frame.look_ahead(decides);
+        frame
+    }
+
+    pub fn is_back_edge(&self, from: BlockId, to: BlockId) -> bool {
+        self.order[to] <= self.order[from]
+    }
+
+    /// Blocks from which one of `targets` can be reached, themselves included.
+    pub fn leading_to(&self, targets: &[BlockId]) -> EntityVec<BlockId, bool> {
+        let predecessors = self.body.predecessors();
+        let mut reached: EntityVec<BlockId, bool> = vec![false; self.body.blocks.len()].into();
+        let mut work = targets.to_vec();
+        while let Some(block) = work.pop() {
+            if !std::mem::replace(&mut reached[block], true) {
+                work.extend(predecessors[block].iter().copied());
+            }
+        }
+        reached
+    }
+
+    /// The class of the cell at an address.
+    pub fn class_of(&self, address: Operand) -> Class {
+        class_at(self.program, self.unit, self.body, address)
+    }
+
+    /// Finds what conditions depend on, and where that is still of interest.
+    fn look_ahead(&mut self, decides: &dyn Fn(InstId) -> bool) {
+        let relevant = self.relevant_values(decides);
+        let loads: Vec<(BlockId, Class)> = (self.body.insts.iter())
+            .filter_map(|(inst, kind)| match kind {
+                Inst::Load { address, .. } if relevant[inst] => Some((self.homes[inst], self.class_of(*address))),
+                _ => None,
+            })
+            .collect();
+        for (block, class) in loads {
+            self.loaded_ahead[block].insert(class);
+        }
+        loop {
+            let mut changed = false;
+            for &block in self.blocks_by_order.iter().rev() {
+                for next in self.body.terminator(block).successors() {
+                    if next == block {
+                        continue;
+                    }
+                    let ahead: Vec<Class> =
+                        self.loaded_ahead[next].difference(&self.loaded_ahead[block]).copied().collect();
+                    changed |= !ahead.is_empty();
+                    self.loaded_ahead[block].extend(ahead);
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        let values: Vec<InstId> = relevant.iter().filter(|(_, r)| **r).map(|(inst, _)| inst).collect();
+        for &block in &self.blocks_by_order {
+            self.seen_ahead[block] = values.iter().copied().filter(|v| self.liveness.is_live_in(block, *v)).collect();
+        }
+    }
+
+    /// Values that a condition is computed from, through memory too: what is stored where a relevant load reads.
+    fn relevant_values(&self, decides: &dyn Fn(InstId) -> bool) -> EntityVec<InstId, bool> {
+        let body = self.body;
+        let mut relevant: EntityVec<InstId, bool> = vec![false; body.insts.len()].into();
+        let mut work: Vec<InstId> = Vec::new();
+        let mut classes: BTreeSet<Class> = BTreeSet::new();
+        for (id, inst) in body.insts.iter() {
+            match inst {
+                Inst::Branch { cond: value, .. } | Inst::Switch { value, .. } => work.extend(value.value()),
+                // What a callee does may depend on what it is given.
+                Inst::Call(call) | Inst::Invoke { call, .. } if decides(id) => {
+                    work.extend(call.args.iter().filter_map(|a| a.value()));
+                }
+                Inst::Return { value: Some(value) } if decides(id) => work.extend(value.value()),
+                _ => {}
+            }
+        }
+        loop {
+            while let Some(value) = work.pop() {
+                if std::mem::replace(&mut relevant[value], true) {
+                    continue;
+                }
+                if let Inst::Load { address, .. } = &body.insts[value] {
+                    classes.insert(self.class_of(*address));
+                }
+                body.insts[value].for_each_operand(|operand| work.extend(operand.value()));
+            }
+            let stored = body.insts.values().filter_map(|inst| match inst {
+                Inst::Store { value, address, .. } => {
+                    let class = self.class_of(*address);
+                    value.value().filter(|v| !relevant[*v] && classes.iter().any(|c| c.meets(class)))
+                }
+                _ => None,
+            });
+            work.extend(stored.collect::<Vec<_>>());
+            if work.is_empty() {
+                return relevant;
+            }
+        }
+    }
+}
+
+/// The class of the cell at an address in some body.
+pub fn class_at(program: &Program, unit: UnitId, body: &Body, address: Operand) -> Class {
+    let mut at = address;
+    loop {
+        match at {
+            Operand::Const(c) => {
+                return match body.consts[c] {
+                    Constant::Global { global, .. } => {
+                        program.resolve_global(unit, global).first().map_or(Class::Other, |g| Class::Global(*g))
+                    }
+                    _ => Class::Other,
+                };
+            }
+            Operand::Value(v) => match &body.insts[v] {
+                Inst::Local { .. } => return Class::Local(v),
+                Inst::Address { base, steps } => match last_field(steps) {
+                    Some((ty, offset)) => return Class::Field(program.resolve_struct(unit, ty), offset),
+                    None => at = *base,
+                },
+                Inst::Cast { op: CastOp::Bits | CastOp::PtrToInt | CastOp::IntToPtr, value, .. } => at = *value,
+                _ => return Class::Other,
+            },
+        }
+    }
+}
+
+fn last_field(steps: &[Step]) -> Option<(caulk_ir::StructId, u64)> {
+    steps.iter().rev().find_map(|step| match step {
+        Step::Field { ty, offset } => Some((*ty, *offset)),
+        _ => None,
+    })
+}
+
+fn used_values(body: &Body) -> EntityVec<InstId, bool> {
+    let mut used: EntityVec<InstId, bool> = vec![false; body.insts.len()].into();
+    for inst in body.insts.values().filter(|inst| !matches!(inst, Inst::Bind { .. })) {
+        inst.for_each_operand(|operand| {
+            if let Operand::Value(v) = *operand {
+                used[v] = true;
+            }
+        });
+    }
+    used
+}
+
+/// For each block the headers of the loops around it: targets of edges that go back, with all that leads to the edge.
+fn natural_loops(body: &Body, order: &EntityVec<BlockId, u32>) -> EntityVec<BlockId, SmallVec<[BlockId; 2]>> {
+    let predecessors = body.predecessors();
+    let mut loops: EntityVec<BlockId, SmallVec<[BlockId; 2]>> = vec![SmallVec::new(); body.blocks.len()].into();
+    for block in body.blocks.keys() {
+        for header in body.terminator(block).successors() {
+            if order[block] == u32::MAX || order[header] > order[block] {
+                continue;
+            }
+            let mut work = vec![block];
+            while let Some(inside) = work.pop() {
+                if loops[inside].contains(&header) || order[inside] < order[header] {
+                    continue;
+                }
+                loops[inside].push(header);
+                if inside != header {
+                    work.extend(predecessors[inside].iter().copied());
+                }
+            }
+        }
+    }
+    for headers in loops.values_mut() {
+        headers.sort_unstable();
+    }
+    loops
+}
+
+/// The width of a value as a term; None for what is no number and no pointer.
+pub fn width_of(ty: Type) -> Option<u8> {
+    match ty {
+        Type::Int(bits) if (1..=64).contains(&bits) => Some(bits as u8),
+        Type::Ptr => Some(64),
+        _ => None,
+    }
+}
+
+/// Bytes a value takes in memory.
+pub fn bytes_of(ty: Type) -> u64 {
+    ty.bytes(8)
+}
+
+pub fn is_pointer(ty: Type) -> bool {
+    matches!(ty, Type::Ptr | Type::Aggregate(_) | Type::Vector(_))
+}

@@ -1,0 +1,31 @@
+//! Stage two: which candidates are leaks on a path that can really be taken.
+//!
+//! This crate owns the precise half of the engine: under-constrained symbolic execution of functions with candidates
+//! ([`explore`]), and guarded summaries of small callees ([`effects`]). A path is confirmed when its conditions can all hold
+//! together, as `caulk-solver` says.
+//!
+//! *Architecture invariant:* finds nothing of its own. It confirms or refutes what stage one lists.
+//!
+//! *Architecture invariant:* work is bounded for each object by [`ExploreConfig`]. When a bound is reached paths are merged,
+//! and the verdict says so. The result does not depend on the number of threads.
+
+mod apply;
+mod call;
+mod config;
+mod effects;
+mod frame;
+mod machine;
+mod memory;
+mod merge;
+mod modified;
+mod ownership;
+mod search;
+mod state;
+mod symbols;
+mod verdict;
+mod witness;
+mod world;
+
+pub use config::ExploreConfig;
+pub use verdict::{Exploration, Layer, Statistics, Verdict, Witness, explore};
+pub use witness::Event;

@@ -1,0 +1,99 @@
+//! The store of one path: cells that differ from what they held at first.
+
+use caulk_solver::TermId;
+
+use crate::frame::Class;
+use crate::symbols::Key;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Content {
+    pub value: TermId,
+    pub bytes: u64,
+    pub class: Class,
+    /// The object the cell lies in.
+    pub holder: Option<TermId>,
+    /// The object the value points into; of several, one.
+    pub points: Option<TermId>,
+}
+
+/// Cells are apart unless their keys say otherwise; a cell that is not here holds what it held when the function was entered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// By key.
+    cells: Vec<(Key, Content)>,
+    /// Runs of zero bytes, laid under the cells: base, first offset, end.
+    zeroed: Vec<(TermId, i64, i64)>,
+}
+
+impl Memory {
+    pub fn get(&self, key: Key) -> Option<&Content> {
+        self.cells.binary_search_by_key(&key, |cell| cell.0).ok().map(|at| &self.cells[at].1)
+    }
+
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (Key, &Content)> {
+        self.cells.iter().map(|(key, content)| (*key, content))
+    }
+
+    /// Cells at one base that overlap a run of bytes.
+    pub fn overlapping(&self, key: Key, bytes: u64) -> impl Iterator<Item = (Key, &Content)> {
+        /// No cell is longer than this.
+        const LONGEST: i64 = 64;
+        let end = key.offset.saturating_add(bytes.min(i64::MAX as u64) as i64);
+        let first = Key { offset: key.offset.saturating_sub(LONGEST), ..key };
+        let from = self.cells.partition_point(|cell| cell.0 < first);
+        self.cells[from..]
+            .iter()
+            .take_while(move |(at, _)| at.base == key.base && at.offset < end)
+            .filter(move |(at, content)| at.offset.saturating_add(content.bytes as i64) > key.offset)
+            .map(|(at, content)| (*at, content))
+    }
+
+    pub fn is_zeroed(&self, key: Key, bytes: u64) -> bool {
+        let end = key.offset.saturating_add(bytes as i64);
+        self.zeroed.iter().any(|(base, from, to)| *base == key.base && *from <= key.offset && end <= *to)
+    }
+
+    pub fn set(&mut self, key: Key, content: Content) {
+        self.clear(key, content.bytes);
+        let at = self.cells.partition_point(|cell| cell.0 < key);
+        self.cells.insert(at, (key, content));
+    }
+
+    pub fn remove(&mut self, key: Key) {
+        if let Ok(at) = self.cells.binary_search_by_key(&key, |cell| cell.0) {
+            self.cells.remove(at);
+        }
+    }
+
+    /// Takes away what overlaps a run of bytes.
+    fn clear(&mut self, key: Key, bytes: u64) {
+        if self.overlapping(key, bytes).next().is_some() {
+            let covered: Vec<Key> = self.overlapping(key, bytes).map(|(at, _)| at).collect();
+            self.cells.retain(|cell| !covered.contains(&cell.0));
+        }
+    }
+
+    pub fn zero(&mut self, key: Key, bytes: u64) {
+        self.clear(key, bytes);
+        let end = key.offset.saturating_add(bytes.min(i64::MAX as u64) as i64);
+        self.zeroed.retain(|(base, from, to)| !(*base == key.base && key.offset <= *from && *to <= end));
+        self.zeroed.push((key.base, key.offset, end));
+    }
+
+    /// Nothing is known any more of what lies at a base.
+    pub fn forget_zeroes(&mut self, base: TermId) {
+        self.zeroed.retain(|(at, ..)| *at != base);
+    }
+
+    pub fn zeroed(&self) -> &[(TermId, i64, i64)] {
+        &self.zeroed
+    }
+
+    pub fn retain_zeroes(&mut self, keep: impl Fn(&(TermId, i64, i64)) -> bool) {
+        self.zeroed.retain(keep);
+    }
+}

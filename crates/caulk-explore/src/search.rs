@@ -1,0 +1,407 @@
+//! All paths of a function that matter: block after block, with paths that cannot be told apart any more merged.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand, Type};
+use caulk_solver::{Answer, TermId, Verdict};
+use caulk_useflow::Candidate;
+use smallvec::SmallVec;
+
+use crate::call::{States, Wanted};
+use crate::frame::is_pointer;
+use crate::machine::Machine;
+use crate::memory::Content;
+use crate::state::{Fate, Round, State};
+use crate::symbols::Key;
+use crate::witness::Event;
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug)]
+pub enum Goal<'g> {
+    /// Paths on which the object of these candidates is left to nobody.
+    Leaks { wanted: Wanted, candidates: &'g [&'g Candidate] },
+    /// All that a caller can see.
+    Effects,
+}
+
+/// A path on which a candidate's object is lost.
+#[derive(Clone, Debug)]
+pub struct Found {
+    pub steps: Vec<(InstId, Event)>,
+    pub is_blurred: bool,
+    /// Some allocation had to fail.
+    pub needs_failure: bool,
+    /// The solver gave up: nothing speaks against the path.
+    pub is_unproved: bool,
+}
+
+/// The end of a path, for summaries.
+pub struct End {
+    pub state: State,
+    pub result: Option<TermId>,
+}
+
+pub struct Search<'a, 'g> {
+    pub machine: Machine<'a>,
+    goal: Goal<'g>,
+    pending: BTreeMap<u32, Vec<State>>,
+    /// By candidate.
+    pub found: Vec<Option<Found>>,
+    pub ends: Vec<End>,
+    /// Blocks that lead to the allocation, and to where candidates end.
+    to_start: EntityVec<BlockId, bool>,
+    to_end: EntityVec<BlockId, bool>,
+    max_steps: usize,
+    /// The budget ran out before all paths were seen.
+    pub cut: bool,
+    /// Ways that a candidate could have gone but for a contradiction that only the solver's last layer saw.
+    pub refuted_by_solver: usize,
+    /// Ways on which the object was there at a candidate's end, whoever held it.
+    pub reached_end: bool,
+}
+
+impl<'a, 'g> Search<'a, 'g> {
+    pub fn new(machine: Machine<'a>, goal: Goal<'g>, max_steps: usize) -> Self {
+        let frame = machine.frame;
+        let everywhere = || vec![true; frame.body.blocks.len()].into();
+        let (to_start, to_end, count) = match goal {
+            Goal::Leaks { wanted, candidates } => {
+                let ends: Vec<BlockId> = candidates.iter().map(|c| frame.homes[c.exit]).collect();
+                (frame.leading_to(&[frame.homes[wanted.call]]), frame.leading_to(&ends), candidates.len())
+            }
+            Goal::Effects => (everywhere(), everywhere(), 0),
+        };
+        Self {
+            machine,
+            goal,
+            pending: BTreeMap::new(),
+            found: vec![None; count],
+            ends: Vec::new(),
+            to_start,
+            to_end,
+            max_steps,
+            cut: false,
+            refuted_by_solver: 0,
+            reached_end: false,
+        }
+    }
+
+    pub fn run(&mut self) {
+        let start = self.machine.start();
+        self.pending.insert(self.machine.frame.order[Body::ENTRY], vec![start]);
+        while let Some((position, states)) = self.pending.pop_first() {
+            let block = self.machine.frame.blocks_by_order[position as usize];
+            let states = self.merge(block, states);
+            self.run_block(block, states);
+            let is_done = matches!(self.goal, Goal::Leaks { .. }) && self.found.iter().all(Option::is_some);
+            if is_done {
+                return;
+            }
+            if self.machine.steps > 2 * self.max_steps {
+                self.cut = true;
+                return;
+            }
+        }
+    }
+
+    fn run_block(&mut self, block: BlockId, mut states: Vec<State>) {
+        let frame = self.machine.frame;
+        for inst in frame.body.blocks[block].insts() {
+            self.machine.steps += states.len();
+            match &frame.body.insts[inst] {
+                Inst::Phi { .. } => {}
+                Inst::Call(_) => {
+                    states = states.into_iter().flat_map(|s| self.call(s, inst)).collect();
+                    if states.len() > self.machine.world.config.max_states {
+                        states = self.squeeze(block, states);
+                    }
+                }
+                Inst::Invoke { normal, unwind, .. } => {
+                    for state in states {
+                        self.go(state.clone(), block, *unwind);
+                        for after in self.call(state, inst) {
+                            self.go(after, block, *normal);
+                        }
+                    }
+                    return;
+                }
+                kind if kind.is_terminator() => {
+                    for state in states {
+                        self.leave(state, block, inst);
+                    }
+                    return;
+                }
+                _ => states.iter_mut().for_each(|s| self.machine.step(s, inst)),
+            }
+            self.note_passed(inst, &mut states);
+            states.retain(|s| self.goes_on(s));
+            if states.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Whether a path can still tell anything.
+    fn goes_on(&self, state: &State) -> bool {
+        !state.facts.is_contradiction()
+            && match self.goal {
+                Goal::Leaks { .. } => state.tracked.is_none() || self.machine.is_live(state),
+                Goal::Effects => true,
+            }
+    }
+
+    fn note_passed(&self, inst: InstId, states: &mut [State]) {
+        let Goal::Leaks { candidates, .. } = self.goal else { return };
+        for (index, _) in candidates.iter().enumerate().take(64).filter(|(_, c)| c.place == inst) {
+            for state in states.iter_mut().filter(|s| s.tracked.is_some()) {
+                state.passed |= 1 << index;
+                match self.machine.frame.body.insts[inst] {
+                    Inst::Unbind { .. } => state.trail.add(inst, Event::OutOfScope),
+                    Inst::Bind { .. } => state.trail.add(inst, Event::Overwritten),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn call(&mut self, state: State, inst: InstId) -> States {
+        let Goal::Leaks { wanted, .. } = self.goal else { return self.machine.call(state, inst, None) };
+        if wanted.call != inst {
+            return self.machine.call(state, inst, None);
+        }
+        if state.tracked.is_some() {
+            self.check_lost_in_loop(&state, inst);
+            return self.machine.call(state, inst, None);
+        }
+        // In a loop the object may also be one of a later round.
+        let frame = self.machine.frame;
+        let headers = &frame.loops[frame.homes[inst]];
+        let later = headers.iter().any(|h| state.round(*h) < self.machine.world.config.concrete_rounds);
+        let mut states = States::new();
+        if later {
+            states.extend(self.machine.call(state.clone(), inst, None));
+        }
+        states.extend(self.machine.call(state, inst, Some(wanted)).into_iter().filter(|s| s.tracked.is_some()));
+        states
+    }
+
+    /// The allocation is executed again: is the older object still held?
+    fn check_lost_in_loop(&mut self, state: &State, inst: InstId) {
+        let Some(object) = state.tracked else { return };
+        let live = self.machine.values_after(state, inst);
+        if !self.machine.is_held(state, object, &live, true) {
+            self.lost(state, inst);
+        }
+    }
+
+    fn lost(&mut self, state: &State, exit: InstId) {
+        let Goal::Leaks { candidates, .. } = self.goal else { return };
+        for (index, candidate) in candidates.iter().enumerate() {
+            let passed = index < 64 && state.passed & (1 << index) != 0;
+            let is_meant = candidate.exit == exit || (passed && candidate.place != candidate.exit);
+            if self.found[index].is_none() && is_meant {
+                self.found[index] = self.confirm(state);
+            }
+        }
+    }
+
+    fn confirm(&mut self, state: &State) -> Option<Found> {
+        let machine = &mut self.machine;
+        let mut facts = state.facts.clone();
+        let answer = facts.check(&mut machine.pool, &mut machine.solver);
+        if answer == Answer::Unsat {
+            self.refuted_by_solver += 1;
+            return None;
+        }
+        let mut needs_failure = state.failed_inside;
+        for (_, result) in &state.allocations {
+            let zero = machine.pool.constant(64, 0);
+            if machine.pool.width(*result) == 64 && Some(*result) != state.tracked {
+                let failed = machine.pool.eq(*result, zero);
+                needs_failure |= state.facts.implied(&machine.pool, failed) == Some(true);
+            }
+        }
+        Some(Found {
+            steps: state.trail.steps(),
+            is_blurred: state.is_blurred,
+            needs_failure,
+            is_unproved: answer == Answer::Unknown,
+        })
+    }
+
+    // -----------------------------------------------------------------------------------------------------------------
+    // Edges
+
+    fn leave(&mut self, mut state: State, block: BlockId, inst: InstId) {
+        let frame = self.machine.frame;
+        match &frame.body.insts[inst] {
+            Inst::Jump { target } => self.go(state, block, *target),
+            Inst::Branch { cond, then, other } => {
+                let condition = self.machine.operand(&state, *cond);
+                let opposite = self.machine.pool.not(condition);
+                self.take(state.clone(), block, inst, 0, *then, condition);
+                self.take(state, block, inst, 1, *other, opposite);
+            }
+            Inst::Switch { value, cases, default, .. } => {
+                let value = self.machine.operand(&state, *value);
+                self.switch(state, block, inst, value, cases, *default);
+            }
+            Inst::IndirectJump { targets, .. } => {
+                for (index, target) in targets.iter().enumerate() {
+                    let mut next = state.clone();
+                    next.trail.add(inst, Event::Took(index as u32));
+                    self.go(next, block, *target);
+                }
+            }
+            Inst::Return { value } => {
+                let result = self.machine.returned(&state, *value);
+                self.note_passed(inst, std::slice::from_mut(&mut state));
+                self.end(state, inst, result);
+            }
+            _ => {}
+        }
+    }
+
+    fn switch(
+        &mut self,
+        state: State,
+        block: BlockId,
+        inst: InstId,
+        value: TermId,
+        cases: &[(u64, BlockId)],
+        default: BlockId,
+    ) {
+        let width = self.machine.pool.width(value);
+        let mut targets: Vec<(u32, BlockId, Vec<TermId>)> = Vec::new();
+        let mut others: Vec<TermId> = Vec::new();
+        for (index, (case, target)) in cases.iter().enumerate() {
+            let constant = self.machine.pool.constant(width, *case);
+            let equal = self.machine.pool.eq(value, constant);
+            others.push(self.machine.pool.not(equal));
+            match targets.iter_mut().find(|(_, known, _)| known == target) {
+                Some((.., conditions)) => conditions.push(equal),
+                None => targets.push((index as u32, *target, vec![equal])),
+            }
+        }
+        for (index, target, conditions) in targets {
+            let condition = self.machine.pool.any(conditions);
+            self.take(state.clone(), block, inst, index, target, condition);
+        }
+        let condition = self.machine.pool.all(others);
+        self.take(state, block, inst, cases.len() as u32, default, condition);
+    }
+
+    fn take(&mut self, mut state: State, from: BlockId, inst: InstId, index: u32, to: BlockId, condition: TermId) {
+        if state.facts.assume(&mut self.machine.pool, condition) == Verdict::Consistent {
+            state.trail.add(inst, Event::Took(index));
+            self.go(state, from, to);
+        }
+    }
+
+    fn go(&mut self, mut state: State, from: BlockId, to: BlockId) {
+        let leads_on = if state.tracked.is_some() { self.to_end[to] } else { self.to_start[to] };
+        if !leads_on || !self.goes_on(&state) {
+            return;
+        }
+        let frame = self.machine.frame;
+        let values: Vec<(InstId, TermId)> = self.phi_values(&state, from, to);
+        for (phi, value) in values {
+            state.set(phi, value);
+        }
+        state.rounds.retain(|r| frame.loops[to].contains(&r.header));
+        if frame.is_back_edge(from, to) && !self.next_round(&mut state, to) {
+            return;
+        }
+        if frame.loops[to].contains(&to) && !frame.is_back_edge(from, to) {
+            state.rounds.retain(|r| r.header != to);
+            state.rounds.push(Round { header: to, count: 0, before: state.memory.clone() });
+        }
+        self.pending.entry(frame.order[to]).or_default().push(state);
+    }
+
+    fn phi_values(&mut self, state: &State, from: BlockId, to: BlockId) -> Vec<(InstId, TermId)> {
+        let frame = self.machine.frame;
+        let mut values = Vec::new();
+        for inst in frame.body.blocks[to].insts() {
+            let Inst::Phi { incoming, .. } = &frame.body.insts[inst] else { break };
+            let operand: Option<Operand> = incoming.iter().find(|(block, _)| *block == from).map(|(_, o)| *o);
+            if let Some(operand) = operand {
+                values.push((inst, self.machine.operand(state, operand)));
+            }
+        }
+        values
+    }
+
+    /// One more round of a loop. False: there were enough.
+    fn next_round(&mut self, state: &mut State, header: BlockId) -> bool {
+        let limit = self.machine.world.config.concrete_rounds;
+        let Some(round) = state.rounds.iter_mut().find(|r| r.header == header) else {
+            state.rounds.push(Round { header, count: 1, before: state.memory.clone() });
+            return true;
+        };
+        round.count += 1;
+        let (count, before) = (round.count, round.before.clone());
+        if count == limit + 1 {
+            self.generalise(state, header, &before);
+        }
+        count <= limit + 1
+    }
+
+    /// The general round: what the loop writes is unknown from now on.
+    fn generalise(&mut self, state: &mut State, header: BlockId, before: &Rc<crate::memory::Memory>) {
+        let frame = self.machine.frame;
+        for inst in frame.body.blocks[header].insts() {
+            let Inst::Phi { ty, .. } = &frame.body.insts[inst] else { break };
+            let Some(value) = state.get(inst) else { continue };
+            let is_object = self.machine.root(value).is_some_and(|root| state.fates.contains_key(&root));
+            if is_object && is_pointer(*ty) {
+                continue;
+            }
+            let moment = self.machine.moment(state, inst);
+            let unknown = self.machine.unknown(&moment, 0, *ty);
+            state.set(inst, unknown);
+        }
+        let changed: Vec<(Key, Content)> =
+            state.memory.iter().filter(|(at, c)| before.get(*at) != Some(*c)).map(|(at, c)| (at, *c)).collect();
+        let first = frame.body.blocks[header].first;
+        let moment = self.machine.moment(state, first);
+        for (part, (key, content)) in changed.into_iter().enumerate() {
+            let holds = state.tracked.is_some_and(|object| self.machine.cell_points_to(&content, object));
+            if holds && self.machine.pool.as_symbol(key.base).is_none() {
+                // One of many: it belongs to the collection now.
+                self.machine.settle(state, Fate::Kept);
+            }
+            if holds {
+                continue;
+            }
+            let width = self.machine.pool.width(content.value);
+            let ty = if width == 64 { Type::Ptr } else { Type::Int(u16::from(width)) };
+            let value = self.machine.unknown(&moment, 2000 + part as u32, ty);
+            let content = self.machine.content(key, value, content.bytes, content.class);
+            state.memory_mut().set(key, content);
+        }
+    }
+
+    fn end(&mut self, state: State, inst: InstId, result: Option<TermId>) {
+        match self.goal {
+            Goal::Effects => self.ends.push(End { state, result }),
+            Goal::Leaks { .. } => {
+                let Some(object) = state.tracked.filter(|_| self.machine.is_live(&state)) else { return };
+                self.reached_end = true;
+                let kept: SmallVec<[TermId; 1]> = result.into_iter().collect();
+                if !self.machine.is_held(&state, object, &kept, false) {
+                    self.lost(&state, inst);
+                }
+            }
+        }
+    }
+
+    pub fn is_leak_search(&self) -> bool {
+        matches!(self.goal, Goal::Leaks { .. })
+    }
+
+    pub fn is_over_budget(&self) -> bool {
+        self.machine.steps > self.max_steps
+    }
+}

@@ -1,0 +1,93 @@
+//! What is known on one path at one point.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use caulk_ir::{BlockId, InstId};
+use caulk_solver::{Facts, TermId};
+use smallvec::SmallVec;
+
+use crate::memory::Memory;
+use crate::witness::Trail;
+
+/// What has become of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Fate {
+    /// Made on this path, and the path's to see to.
+    Live,
+    Freed,
+    /// Somebody else sees to it.
+    Kept,
+}
+
+/// A loop the path is in.
+#[derive(Clone, Debug)]
+pub struct Round {
+    pub header: BlockId,
+    pub count: u32,
+    /// Memory when the loop was entered, to see what a round changes.
+    pub before: Rc<Memory>,
+}
+
+#[derive(Clone, Debug)]
+pub struct State {
+    /// Values by instruction.
+    pub env: Rc<Vec<Option<TermId>>>,
+    pub memory: Rc<Memory>,
+    pub facts: Facts,
+    /// Objects made or freed on this path, by address.
+    pub fates: BTreeMap<TermId, Fate>,
+    /// The object the search is about, once it exists.
+    pub tracked: Option<TermId>,
+    pub rounds: SmallVec<[Round; 2]>,
+    pub trail: Trail,
+    /// Results of calls that return fresh memory, to tell whether one of them had to fail.
+    pub allocations: SmallVec<[(InstId, TermId); 4]>,
+    /// Changes whenever memory that others see may have changed.
+    pub version: u32,
+    /// Which of the places asked about the path has passed since the object exists.
+    pub passed: u64,
+    /// States that differed were merged on the way: the path may be one that no single run takes.
+    pub is_blurred: bool,
+    /// An allocation inside a callee had to fail.
+    pub failed_inside: bool,
+}
+
+impl State {
+    pub fn new(values: usize) -> Self {
+        Self {
+            env: Rc::new(vec![None; values]),
+            memory: Rc::default(),
+            facts: Facts::new(),
+            fates: BTreeMap::new(),
+            tracked: None,
+            rounds: SmallVec::new(),
+            trail: Trail::default(),
+            allocations: SmallVec::new(),
+            version: 0,
+            passed: 0,
+            is_blurred: false,
+            failed_inside: false,
+        }
+    }
+
+    pub fn get(&self, inst: InstId) -> Option<TermId> {
+        self.env[inst.0 as usize]
+    }
+
+    pub fn set(&mut self, inst: InstId, value: TermId) {
+        Rc::make_mut(&mut self.env)[inst.0 as usize] = Some(value);
+    }
+
+    pub fn memory_mut(&mut self) -> &mut Memory {
+        Rc::make_mut(&mut self.memory)
+    }
+
+    pub fn fate(&self, root: TermId) -> Option<Fate> {
+        self.fates.get(&root).copied()
+    }
+
+    pub fn round(&self, header: BlockId) -> u32 {
+        self.rounds.iter().find(|r| r.header == header).map_or(0, |r| r.count)
+    }
+}

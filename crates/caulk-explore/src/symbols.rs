@@ -1,0 +1,198 @@
+//! What the unknowns of an execution stand for.
+
+use caulk_ir::InstId;
+use caulk_program::{FuncId, GlobalVarId};
+use caulk_solver::{BinaryOp, Node, SymbolId, TermId, TermPool};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::frame::Class;
+
+/// Where a symbol comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    Param(u32),
+    /// What a cell held when the function was entered.
+    Initial(Key),
+    Local(InstId),
+    Global(GlobalVarId),
+    Function(FuncId),
+    /// The address of a block made by a call of this function.
+    Block(InstId),
+    /// A pointer into (or made from) what another pointer points to, or null.
+    Derived(TermId),
+    /// The result of a call.
+    Result(InstId),
+    /// Anything: an uninitialised value, what a loop or a callee wrote.
+    Unknown,
+}
+
+/// A place in memory: a pointer without its constant part, and that part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    pub base: TermId,
+    pub offset: i64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Symbol {
+    origin: Origin,
+    is_pointer: bool,
+}
+
+/// When an instruction is executed: itself, and the rounds of the loops around it.
+pub type Moment = (InstId, SmallVec<[u32; 2]>);
+
+/// All symbols of one execution. The same thing gets the same symbol on every path, so that paths can meet again.
+#[derive(Debug, Default)]
+pub struct Symbols {
+    table: Vec<Symbol>,
+    fixed: FxHashMap<FixedKey, TermId>,
+    at: FxHashMap<(Moment, u32), TermId>,
+    /// Initial contents in the order they were first asked for.
+    initial: Vec<InitialCell>,
+    initial_index: FxHashMap<(Key, u8), usize>,
+}
+
+/// A cell that was read before anything was written to it.
+#[derive(Clone, Copy, Debug)]
+pub struct InitialCell {
+    pub key: Key,
+    pub value: TermId,
+    pub class: Class,
+    /// The object the cell lies in.
+    pub holder: Option<TermId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum FixedKey {
+    Param(u32),
+    Local(InstId),
+    Global(GlobalVarId),
+    Function(FuncId),
+}
+
+impl Symbols {
+    fn make(&mut self, pool: &mut TermPool, width: u8, origin: Origin, is_pointer: bool) -> TermId {
+        let tag = self.table.len() as u32;
+        self.table.push(Symbol { origin, is_pointer });
+        pool.fresh(width, tag)
+    }
+
+    fn fixed(&mut self, pool: &mut TermPool, key: FixedKey, width: u8, origin: Origin, is_pointer: bool) -> TermId {
+        if let Some(&term) = self.fixed.get(&key) {
+            return term;
+        }
+        let term = self.make(pool, width, origin, is_pointer);
+        self.fixed.insert(key, term);
+        term
+    }
+
+    pub fn param(&mut self, pool: &mut TermPool, index: u32, width: u8, is_pointer: bool) -> TermId {
+        self.fixed(pool, FixedKey::Param(index), width, Origin::Param(index), is_pointer)
+    }
+
+    pub fn local(&mut self, pool: &mut TermPool, inst: InstId) -> TermId {
+        self.fixed(pool, FixedKey::Local(inst), 64, Origin::Local(inst), true)
+    }
+
+    pub fn global(&mut self, pool: &mut TermPool, global: GlobalVarId) -> TermId {
+        self.fixed(pool, FixedKey::Global(global), 64, Origin::Global(global), true)
+    }
+
+    pub fn function(&mut self, pool: &mut TermPool, function: FuncId) -> TermId {
+        self.fixed(pool, FixedKey::Function(function), 64, Origin::Function(function), true)
+    }
+
+    /// The symbol for the `part`-th unknown of an instruction at one moment.
+    pub fn at(
+        &mut self,
+        pool: &mut TermPool,
+        moment: Moment,
+        part: u32,
+        width: u8,
+        origin: Origin,
+        is_pointer: bool,
+    ) -> TermId {
+        if let Some(&term) = self.at.get(&(moment.clone(), part))
+            && pool.width(term) == width
+            && self.origin(pool, term) == Some(origin)
+        {
+            return term;
+        }
+        let term = self.make(pool, width, origin, is_pointer);
+        self.at.insert((moment, part), term);
+        term
+    }
+
+    /// What a cell held at first.
+    pub fn initial(&mut self, pool: &mut TermPool, key: Key, width: u8, class: Class, is_pointer: bool) -> TermId {
+        if let Some(&index) = self.initial_index.get(&(key, width)) {
+            return self.initial[index].value;
+        }
+        let term = self.make(pool, width, Origin::Initial(key), is_pointer);
+        self.initial_index.insert((key, width), self.initial.len());
+        let holder = self.root(pool, key.base);
+        self.initial.push(InitialCell { key, value: term, class, holder });
+        term
+    }
+
+    pub fn initial_cells(&self) -> &[InitialCell] {
+        &self.initial
+    }
+
+    /// The class by which a cell was first read.
+    pub fn initial_class(&self, key: Key) -> Option<Class> {
+        self.initial.iter().find(|cell| cell.key == key).map(|cell| cell.class)
+    }
+
+    pub fn origin(&self, pool: &TermPool, term: TermId) -> Option<Origin> {
+        let symbol = pool.as_symbol(term)?;
+        Some(self.origin_of(pool, symbol))
+    }
+
+    pub fn origin_of(&self, pool: &TermPool, symbol: SymbolId) -> Origin {
+        pool.symbol_tag(symbol).map_or(Origin::Unknown, |tag| self.table[tag as usize].origin)
+    }
+
+    fn is_pointer(&self, pool: &TermPool, symbol: SymbolId) -> bool {
+        pool.symbol_tag(symbol).is_some_and(|tag| self.table[tag as usize].is_pointer)
+    }
+
+    /// The pointer that an address is computed from: the symbol of the object it points into, or of an unknown pointer.
+    pub fn root(&self, pool: &TermPool, term: TermId) -> Option<TermId> {
+        match pool.node(term) {
+            Node::Symbol(symbol) => match self.origin_of(pool, symbol) {
+                Origin::Derived(root) => self.root(pool, root),
+                _ => self.is_pointer(pool, symbol).then_some(term),
+            },
+            // Tags are or'ed into pointers and masked off again.
+            Node::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, _, a, b) => {
+                self.root(pool, a).or_else(|| self.root(pool, b))
+            }
+            Node::ZExt(a) | Node::SExt(a) | Node::Trunc(a) => self.root(pool, a),
+            Node::Ite(_, a, b) => self.root(pool, a).or_else(|| self.root(pool, b)),
+            _ => None,
+        }
+    }
+
+    /// Whether a value may point into an object.
+    pub fn points_to(&self, pool: &TermPool, term: TermId, object: TermId) -> bool {
+        match pool.node(term) {
+            Node::Ite(_, a, b) => self.points_to(pool, a, object) || self.points_to(pool, b, object),
+            Node::Const(_) => false,
+            _ => self.root(pool, term) == Some(object),
+        }
+    }
+
+    /// All objects a value may point into.
+    pub fn roots(&self, pool: &TermPool, term: TermId, found: &mut SmallVec<[TermId; 4]>) {
+        match pool.node(term) {
+            Node::Ite(_, a, b) => {
+                self.roots(pool, a, found);
+                self.roots(pool, b, found);
+            }
+            _ => found.extend(self.root(pool, term)),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What stage two says of stage one's candidates.
+
+use caulk_ir::InstId;
+use caulk_program::{FuncId, Program};
+use caulk_useflow::{Analysis, Candidate, UseflowConfig};
+use rayon::prelude::*;
+
+use crate::call::Wanted;
+use crate::config::ExploreConfig;
+use crate::frame::Frame;
+use crate::machine::Machine;
+use crate::search::{Found, Goal, Search};
+use crate::witness::Event;
+use crate::world::World;
+
+/// Who found that a candidate cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Layer {
+    /// On every path that can be, somebody frees or holds the object.
+    Ownership,
+    /// Conditions contradict each other, as the cheap layers see.
+    Conditions,
+    /// Only Z3 saw the contradiction.
+    Solver,
+}
+
+/// A path that can be taken.
+#[derive(Clone, Debug)]
+pub struct Witness {
+    /// First to last, in the candidate's function.
+    pub steps: Vec<(InstId, Event)>,
+    /// Paths that differed were merged on the way, or the solver gave up.
+    pub is_doubtful: bool,
+    /// Some other allocation has to fail for it, and the program asks whether it did.
+    pub needs_alloc_failure: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    Confirmed(Witness),
+    Refuted(Layer),
+    /// The budget ran out before all paths were seen.
+    Cut,
+    /// Not looked at: what it rests on is no path (an owning field nobody sees to), or hidden.
+    Unexamined,
+}
+
+/// Stage two's result: a verdict for each candidate.
+#[derive(Debug, Default)]
+pub struct Exploration {
+    /// By function, in the order of its candidates.
+    pub verdicts: Vec<Vec<Verdict>>,
+    pub statistics: Statistics,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Statistics {
+    pub candidates: usize,
+    pub confirmed: usize,
+    pub refuted_by_ownership: usize,
+    pub refuted_by_conditions: usize,
+    pub refuted_by_solver: usize,
+    pub cut: usize,
+    pub unexamined: usize,
+    pub steps: usize,
+}
+
+impl Statistics {
+    fn count(&mut self, verdict: &Verdict) {
+        self.candidates += 1;
+        let counter = match verdict {
+            Verdict::Confirmed(_) => &mut self.confirmed,
+            Verdict::Refuted(Layer::Ownership) => &mut self.refuted_by_ownership,
+            Verdict::Refuted(Layer::Conditions) => &mut self.refuted_by_conditions,
+            Verdict::Refuted(Layer::Solver) => &mut self.refuted_by_solver,
+            Verdict::Cut => &mut self.cut,
+            Verdict::Unexamined => &mut self.unexamined,
+        };
+        *counter += 1;
+    }
+}
+
+/// Looks at every candidate of a program.
+pub fn explore(program: &Program, useflow: &UseflowConfig, analysis: &Analysis, config: &ExploreConfig) -> Exploration {
+    let mut exploration = Exploration { verdicts: vec![Vec::new(); analysis.reports.len()], ..Exploration::default() };
+    let functions: Vec<FuncId> =
+        program.functions().filter(|f| !analysis.reports[f.0 as usize].candidates.is_empty()).collect();
+    if functions.is_empty() {
+        return exploration;
+    }
+    let world = World::new(program, useflow, analysis, config);
+    let results: Vec<(Vec<Verdict>, usize)> =
+        functions.par_iter().with_max_len(1).map(|f| explore_function(&world, *f)).collect();
+    for (function, (verdicts, steps)) in functions.into_iter().zip(results) {
+        exploration.statistics.steps += steps;
+        verdicts.iter().for_each(|v| exploration.statistics.count(v));
+        exploration.verdicts[function.0 as usize] = verdicts;
+    }
+    exploration
+}
+
+/// The verdicts of one function's candidates, and the instructions executed for them.
+fn explore_function(world: &World<'_>, function: FuncId) -> (Vec<Verdict>, usize) {
+    let candidates = &world.analysis.reports[function.0 as usize].candidates;
+    let mut verdicts = vec![Verdict::Unexamined; candidates.len()];
+    let Some(body) = world.program.body(function) else { return (verdicts, 0) };
+    let frame = Frame::new(world.program, function, &body, &|inst| world.depends_on_arguments(function, inst));
+    let mut steps = 0;
+    let mut done = vec![false; candidates.len()];
+    for first in 0..candidates.len() {
+        if done[first] || !is_examined(&candidates[first]) {
+            continue;
+        }
+        let wanted = Wanted { call: candidates[first].allocation, block: candidates[first].block };
+        let is_same = |c: &Candidate| is_examined(c) && c.allocation == wanted.call && c.block == wanted.block;
+        let group: Vec<usize> = (first..candidates.len()).filter(|i| is_same(&candidates[*i])).collect();
+        let chosen: Vec<&Candidate> = group.iter().map(|i| &candidates[*i]).collect();
+        let machine = Machine::new(world, &frame);
+        let mut search = Search::new(machine, Goal::Leaks { wanted, candidates: &chosen }, world.config.max_steps);
+        search.run();
+        steps += search.machine.steps;
+        for (at, index) in group.into_iter().enumerate() {
+            done[index] = true;
+            verdicts[index] = verdict(&search, at);
+        }
+    }
+    (verdicts, steps)
+}
+
+fn is_examined(candidate: &Candidate) -> bool {
+    candidate.slot.is_none() && !candidate.hidden
+}
+
+fn verdict(search: &Search<'_, '_>, index: usize) -> Verdict {
+    match &search.found[index] {
+        Some(Found { steps, is_blurred, needs_failure, is_unproved }) => Verdict::Confirmed(Witness {
+            steps: steps.clone(),
+            is_doubtful: *is_blurred || *is_unproved,
+            needs_alloc_failure: *needs_failure,
+        }),
+        None if search.cut => Verdict::Cut,
+        None if search.refuted_by_solver > 0 => Verdict::Refuted(Layer::Solver),
+        None if search.reached_end => Verdict::Refuted(Layer::Ownership),
+        None => Verdict::Refuted(Layer::Conditions),
+    }
+}

@@ -1,0 +1,64 @@
+//! The way a path went, event after event: what a finding shows.
+
+use std::rc::Rc;
+
+use caulk_ir::InstId;
+use caulk_program::FuncId;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A branch or switch went to its `n`-th successor.
+    Took(u32),
+    Allocated,
+    /// A call that could have taken or freed the object left it.
+    NotTaken,
+    /// The object's address was written to memory.
+    Stored,
+    Overwritten,
+    OutOfScope,
+    FreedWithHolder,
+    /// A callee did one of several things: which, as a number of its guarded summary.
+    Part(FuncId, u32),
+}
+
+#[derive(Debug)]
+struct Node {
+    before: Trail,
+    inst: InstId,
+    event: Event,
+}
+
+/// Shared by all paths that began alike.
+#[derive(Clone, Debug, Default)]
+pub struct Trail(Option<Rc<Node>>);
+
+impl Trail {
+    pub fn add(&mut self, inst: InstId, event: Event) {
+        *self = Trail(Some(Rc::new(Node { before: self.clone(), inst, event })));
+    }
+
+    /// First to last.
+    pub fn steps(&self) -> Vec<(InstId, Event)> {
+        let mut steps = Vec::new();
+        let mut at = self;
+        while let Some(node) = &at.0 {
+            steps.push((node.inst, node.event));
+            at = &node.before;
+        }
+        steps.reverse();
+        steps
+    }
+}
+
+impl Drop for Node {
+    /// Long trails are taken down one by one, not by recursion.
+    fn drop(&mut self) {
+        let mut next = std::mem::take(&mut self.before);
+        while let Some(node) = next.0.take() {
+            match Rc::try_unwrap(node) {
+                Ok(mut node) => next = std::mem::take(&mut node.before),
+                Err(_) => break,
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What every execution of stage two is done with.
+
+use caulk_ir::InstId;
+use caulk_program::{FuncId, Program};
+use caulk_useflow::{Analysis, CallEffect, UseflowConfig, effect_of};
+
+use crate::config::ExploreConfig;
+use crate::effects::EffectCache;
+use crate::modified::Modified;
+
+pub struct World<'a> {
+    pub program: &'a Program,
+    pub useflow: &'a UseflowConfig,
+    pub analysis: &'a Analysis,
+    pub config: &'a ExploreConfig,
+    pub modified: Modified,
+    pub effects: EffectCache,
+}
+
+impl<'a> World<'a> {
+    pub fn new(
+        program: &'a Program,
+        useflow: &'a UseflowConfig,
+        analysis: &'a Analysis,
+        config: &'a ExploreConfig,
+    ) -> Self {
+        Self {
+            program,
+            useflow,
+            analysis,
+            config,
+            modified: Modified::new(program),
+            effects: EffectCache::new(program),
+        }
+    }
+
+    /// What stage one knows of a call.
+    pub fn call_effect(&self, function: FuncId, inst: InstId) -> Option<CallEffect<'a>> {
+        let site = self.program.call_site(function, inst)?;
+        let analysis = self.analysis;
+        effect_of(self.program, self.useflow, site, &|f| Some(analysis.summary(f)))
+    }
+
+    /// Whether a call does different things for different arguments, as far as stage one can tell.
+    pub fn depends_on_arguments(&self, function: FuncId, inst: InstId) -> bool {
+        let conditional =
+            |e: &CallEffect<'_>| e.summary.actions.iter().any(|a| !matches!(a.guard, caulk_summary::Guard::Always));
+        self.call_effect(function, inst).as_ref().is_some_and(conditional)
+    }
+}
