@@ -26,3 +26,10 @@ impl Default for ReportConfig {
         }
     }
 }
+
+impl ReportConfig {
+    /// Whether a file is not the user's.
+    pub fn is_system(&self, file: &str) -> bool {
+        self.system_folders.iter().any(|folder| file.starts_with(folder))
+    }
+}

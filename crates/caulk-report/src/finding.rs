@@ -5,6 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::suppress::Suppression;
+
 /// How the memory is leaked. Also the rule that a finding is reported under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -136,9 +138,26 @@ pub struct Finding {
     /// The program tests that failure on the path.
     pub failure_tested: bool,
     pub fingerprint: String,
+    /// Compared with a baseline, if there is one.
+    pub baseline: Option<BaselineState>,
+    /// Somebody wants to hear no more of it.
+    pub suppression: Option<Suppression>,
+}
+
+/// A finding compared with those that were known before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum BaselineState {
+    New,
+    Unchanged,
 }
 
 impl Finding {
+    /// Whether it is one that somebody should look at: neither suppressed nor known already.
+    pub fn counts(&self) -> bool {
+        self.suppression.is_none() && self.baseline != Some(BaselineState::Unchanged)
+    }
+
     /// What leaks: the variable, or where it came from when nothing in the source ever named it.
     pub fn subject(&self) -> String {
         match &self.variable {

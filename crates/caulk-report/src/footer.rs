@@ -1,11 +1,20 @@
 //! What a report does not show, and which option shows it: the same words for every format that people read.
 
+use crate::finding::BaselineState;
 use crate::report::Report;
 use crate::select::Hidden;
 
 /// One sentence a line.
 pub fn lines(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
+    let known = report.findings.iter().filter(|f| f.baseline == Some(BaselineState::Unchanged)).count();
+    if known > 0 {
+        lines.push(format!("{known} more are in the baseline; without --baseline they are shown"));
+    }
+    let suppressed = report.findings.iter().filter(|f| f.suppression.is_some()).count();
+    if suppressed > 0 {
+        lines.push(format!("{suppressed} more are suppressed, by comments in the source or by the configuration"));
+    }
     let Hidden { by_confidence, by_alloc_failure, by_level } = report.hidden;
     let mut hidden = |count: usize, what: &str, how: &str| {
         if count > 0 {

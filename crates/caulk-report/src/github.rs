@@ -7,7 +7,7 @@ use crate::report::Report;
 
 pub fn render(report: &Report) -> String {
     let mut text = String::new();
-    for finding in &report.findings {
+    for finding in report.counted() {
         let level = if finding.confidence == Confidence::Low { "notice" } else { "warning" };
         let site = &finding.loss;
         let _ = write!(text, "::{level} file={},line={}", property(&site.file), site.line.max(1));

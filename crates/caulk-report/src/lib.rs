@@ -10,6 +10,7 @@
 //! *Architecture invariant:* sources are read for their words alone. One that is gone, has changed or is no text makes
 //! a report poorer and never fails it.
 
+pub mod baseline;
 pub mod config;
 mod demangle;
 pub mod finding;
@@ -27,6 +28,7 @@ pub mod select;
 mod sites;
 mod snippet;
 pub mod source;
+pub mod suppress;
 pub mod text;
 mod tokens;
 pub mod witness;
@@ -36,7 +38,8 @@ pub mod write;
 pub use config::ReportConfig;
 pub use finding::{Call, Confidence, Finding, Kind, Site, Step, StepKind};
 pub use narrate::Narrator;
-pub use report::{LostUnit, Refuted, Report, Statistics};
+pub use report::{Choices, LostUnit, Refuted, Report, Statistics};
 pub use select::{AllocFailure, Hidden, Level, Selection};
+pub use sites::shown_path;
 pub use text::TextOptions;
 pub use witness::{Evidence, WitnessEvent, WitnessStep};

@@ -74,6 +74,8 @@ impl<'a> Narrator<'a> {
             needs_alloc_failure: evidence.needs_alloc_failure,
             failure_tested: evidence.failure_tested,
             fingerprint: String::new(),
+            baseline: None,
+            suppression: None,
         }
     }
 

@@ -5,10 +5,12 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::finding::Finding;
+use crate::baseline::{Baseline, Known};
+use crate::finding::{BaselineState, Finding};
 use crate::fingerprint;
 use crate::select::{self, Hidden, Selection};
 use crate::source::Sources;
+use crate::suppress::{Complaint, Ignore, Suppressions};
 
 /// A unit that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -46,26 +48,62 @@ pub struct Statistics {
 pub struct Report {
     /// What paths are relative to.
     pub root: String,
+    /// Those that are suppressed or known already are among them, and say so.
     pub findings: Vec<Finding>,
+    /// Known findings that are found no more.
+    pub fixed: Vec<Known>,
     pub hidden: Hidden,
+    /// Suppressions that are of no use, when that was asked for.
+    pub complaints: Vec<Complaint>,
     pub units_not_read: Vec<LostUnit>,
     /// Functions in which a bound was reached, by name.
     pub functions_cut: Vec<String>,
     pub statistics: Statistics,
 }
 
+/// What the user wants of a report.
+#[derive(Clone, Debug, Default)]
+pub struct Choices {
+    pub selection: Selection,
+    pub baseline: Option<Baseline>,
+    pub ignores: Vec<Ignore>,
+    /// Complain of suppressions that are of no use, in these files.
+    pub strict: Option<Vec<String>>,
+}
+
 impl Report {
-    pub fn new(root: &Path, mut found: Vec<Finding>, selection: &Selection, sources: &Sources) -> Self {
+    pub fn new(root: &Path, mut found: Vec<Finding>, choices: &Choices, sources: &Sources) -> Self {
         select::sort(&mut found);
         fingerprint::mark(&mut found, sources);
-        let (findings, hidden) = selection.apply(found);
+        let mut suppressions = Suppressions::new(&choices.ignores, sources);
+        suppressions.apply(&mut found);
+        let complaints = choices.strict.clone().map_or_else(Vec::new, |files| suppressions.complaints(files));
+        let mut fixed = Vec::new();
+        if let Some(baseline) = &choices.baseline {
+            let state = |known: bool| if known { BaselineState::Unchanged } else { BaselineState::New };
+            found.iter_mut().for_each(|f| f.baseline = Some(state(baseline.knows(f))));
+            fixed = baseline.fixed(&found);
+        }
+        let (findings, hidden) = choices.selection.apply(found);
         Self {
             root: root.to_string_lossy().into_owned(),
             findings,
+            fixed,
             hidden,
+            complaints,
             units_not_read: Vec::new(),
             functions_cut: Vec::new(),
             statistics: Statistics::default(),
         }
+    }
+
+    /// The findings that somebody should look at.
+    pub fn counted(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|f| f.counts())
+    }
+
+    /// All that is not suppressed, as what is known from now on.
+    pub fn as_baseline(&self) -> Baseline {
+        Baseline::of(self.findings.iter().filter(|f| f.suppression.is_none()))
     }
 }

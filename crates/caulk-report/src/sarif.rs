@@ -5,12 +5,14 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::finding::{Confidence, Finding, Site, Step, StepKind};
+use crate::baseline::Known;
+use crate::finding::{BaselineState, Confidence, Finding, Site, Step, StepKind};
 use crate::fingerprint;
 use crate::git;
 use crate::report::Report;
 use crate::rules::{self, Rule};
 use crate::source::Sources;
+use crate::suppress::{Suppression, SuppressionSource};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// The name of the folder that relative paths start from.
@@ -32,6 +34,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn run(&self) -> Value {
         let report = self.report;
+        let fixed = report.fixed.iter().map(absent);
         let mut run = json!({
             "tool": { "driver": {
                 "name": "caulk",
@@ -44,9 +47,9 @@ impl Writer<'_> {
             "artifacts": artifacts(report),
             "invocations": [{
                 "executionSuccessful": true,
-                "toolExecutionNotifications": report.units_not_read.iter().map(notification).collect::<Vec<_>>(),
+                "toolExecutionNotifications": notifications(report),
             }],
-            "results": report.findings.iter().map(|f| self.result(f)).collect::<Vec<_>>(),
+            "results": report.findings.iter().map(|f| self.result(f)).chain(fixed).collect::<Vec<_>>(),
         });
         if let Some(version) = git::version(Path::new(&report.root)) {
             run["versionControlProvenance"] = json!([provenance(&version)]);
@@ -56,7 +59,7 @@ impl Writer<'_> {
 
     fn result(&self, finding: &Finding) -> Value {
         let steps: Vec<Value> = finding.steps.iter().map(|s| self.step(s)).collect();
-        json!({
+        let mut result = json!({
             "ruleId": finding.kind.rule(),
             "ruleIndex": rules::ALL.iter().position(|r| r.id == finding.kind.rule()),
             "level": if finding.confidence == Confidence::Low { "note" } else { "warning" },
@@ -64,7 +67,7 @@ impl Writer<'_> {
             "locations": [self.location(&finding.loss, None)],
             "relatedLocations": self.related(finding),
             "codeFlows": [{ "threadFlows": [{ "locations": steps }] }],
-            "partialFingerprints": { format!("caulkLeak/v{}", fingerprint::VERSION): finding.fingerprint },
+            "partialFingerprints": fingerprints(&finding.fingerprint),
             "properties": {
                 "kind": finding.kind.rule(),
                 "leakFunction": finding.loss.function,
@@ -74,7 +77,14 @@ impl Writer<'_> {
                 "confidence": finding.confidence.to_string(),
                 "needsAllocFailure": finding.needs_alloc_failure,
             },
-        })
+        });
+        if let Some(state) = finding.baseline {
+            result["baselineState"] = json!(if state == BaselineState::New { "new" } else { "unchanged" });
+        }
+        if let Some(suppression) = &finding.suppression {
+            result["suppressions"] = json!([suppressed(suppression)]);
+        }
+        result
     }
 
     /// The allocation first, then each call on the way down.
@@ -125,6 +135,35 @@ impl Writer<'_> {
     }
 }
 
+fn fingerprints(fingerprint: &str) -> Value {
+    json!({ format!("caulkLeak/v{}", fingerprint::VERSION): fingerprint })
+}
+
+fn suppressed(suppression: &Suppression) -> Value {
+    let kind = match suppression.source {
+        SuppressionSource::Comment => "inSource",
+        SuppressionSource::Configuration => "external",
+    };
+    let mut value = json!({ "kind": kind, "status": "accepted" });
+    if let Some(reason) = &suppression.reason {
+        value["justification"] = json!(reason);
+    }
+    value
+}
+
+/// A known finding that is found no more.
+fn absent(known: &Known) -> Value {
+    json!({
+        "ruleId": known.rule,
+        "level": "none",
+        "kind": "pass",
+        "baselineState": "absent",
+        "message": { "text": format!("The leak of `{}` in {} is fixed.", known.variable, known.function) },
+        "locations": [{ "physicalLocation": { "artifactLocation": artifact(&known.file) } }],
+        "partialFingerprints": fingerprints(&known.fingerprint),
+    })
+}
+
 fn rule(rule: &Rule) -> Value {
     json!({
         "id": rule.id,
@@ -153,8 +192,11 @@ fn provenance(version: &git::Version) -> Value {
     details
 }
 
-fn notification(lost: &crate::report::LostUnit) -> Value {
-    json!({ "level": "warning", "message": { "text": format!("{} was not read: {}", lost.source, lost.reason) } })
+/// What was not read, and suppressions that are of no use.
+fn notifications(report: &Report) -> Vec<Value> {
+    let lost = report.units_not_read.iter().map(|unit| format!("{} was not read: {}", unit.source, unit.reason));
+    let useless = report.complaints.iter().map(|complaint| format!("{}: {}", complaint.place, complaint.text));
+    lost.chain(useless).map(|text| json!({ "level": "warning", "message": { "text": text } })).collect()
 }
 
 fn artifacts(report: &Report) -> Vec<Value> {

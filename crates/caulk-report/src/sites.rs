@@ -61,14 +61,11 @@ impl<'a> Sites<'a> {
     }
 
     pub fn is_system(&self, file: &str) -> bool {
-        self.config.system_folders.iter().any(|folder| file.starts_with(folder))
+        self.config.is_system(file)
     }
 
-    /// A path as the report shows it: relative to the root, where the file lies below it.
     fn shown(&self, file: &str) -> String {
-        let path = folded(Path::new(file));
-        let below = path.strip_prefix(&self.root).ok().filter(|p| !p.as_os_str().is_empty());
-        below.unwrap_or(&path).to_string_lossy().into_owned()
+        shown_path(file, &self.root)
     }
 
     /// What a call calls, for people: `free()`.
@@ -138,6 +135,13 @@ impl<'a> Sites<'a> {
         }
         None
     }
+}
+
+/// A path as the report shows it: relative to the root, where the file lies below it.
+pub fn shown_path(file: &str, root: &Path) -> String {
+    let path = folded(Path::new(file));
+    let below = path.strip_prefix(root).ok().filter(|p| !p.as_os_str().is_empty());
+    below.unwrap_or(&path).to_string_lossy().into_owned()
 }
 
 /// Without `.` and `..`, as far as the text tells.

@@ -30,10 +30,6 @@ impl SourceFile {
         &self.bytes
     }
 
-    pub fn line_count(&self) -> u32 {
-        u32::try_from(self.lines.len()).unwrap_or(u32::MAX)
-    }
-
     /// A line without its end, by its number from 1.
     pub fn line(&self, number: u32) -> Option<&[u8]> {
         let index = (number as usize).checked_sub(1)?;
@@ -41,6 +37,11 @@ impl SourceFile {
         let end = self.lines.get(index + 1).map_or(self.bytes.len(), |next| next - 1);
         let line = self.bytes.get(start..end)?;
         Some(line.strip_suffix(b"\r").unwrap_or(line))
+    }
+
+    /// The number of the line that an offset lies in.
+    pub fn line_at(&self, offset: usize) -> u32 {
+        u32::try_from(self.lines.partition_point(|start| *start <= offset)).unwrap_or(u32::MAX)
     }
 
     /// The offset of a place; None if the file has no such place.

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use annotate_snippets::Renderer;
 
-use crate::finding::Kind;
+use crate::baseline::Known;
+use crate::finding::{Finding, Kind};
 use crate::footer;
 use crate::report::Report;
 use crate::snippet::{Picture, printable};
@@ -28,7 +29,7 @@ impl Default for TextOptions {
 /// One line a finding, which editors can jump to.
 pub fn short(report: &Report) -> String {
     let mut text = String::new();
-    for finding in &report.findings {
+    for finding in report.counted() {
         let line = format!("{}: {} [{}]", finding.loss, finding.message(), finding.kind.rule());
         let _ = writeln!(text, "{}", printable(&line));
     }
@@ -41,26 +42,34 @@ pub fn render(report: &Report, sources: &Sources, options: &TextOptions) -> Stri
     let renderer = renderer.term_width(options.width);
     let picture = Picture { sources, renderer: &renderer, max_steps: options.max_steps.max(2) };
     let mut text = String::new();
-    for group in report.findings.chunk_by(|a, b| a.loss.file == b.loss.file) {
+    let findings: Vec<&Finding> = report.counted().collect();
+    for group in findings.chunk_by(|a, b| a.loss.file == b.loss.file) {
         let _ = writeln!(text, "{}: {}\n", printable(&group[0].loss.file), leaks(group.len()));
         for finding in group {
             text.push_str(&picture.draw(finding));
             text.push('\n');
         }
     }
-    text.push_str(&total(report));
+    text.push_str(&total(report, &findings));
     text
 }
 
-fn total(report: &Report) -> String {
-    let mut text = leaks(report.findings.len());
-    if !report.findings.is_empty() {
-        let count = |kind: Kind| report.findings.iter().filter(|f| f.kind == kind).count();
-        let files = report.findings.chunk_by(|a, b| a.loss.file == b.loss.file).count();
+fn total(report: &Report, findings: &[&Finding]) -> String {
+    let mut text = leaks(findings.len());
+    if !findings.is_empty() {
+        let count = |kind: Kind| findings.iter().filter(|f| f.kind == kind).count();
+        let files = findings.chunk_by(|a, b| a.loss.file == b.loss.file).count();
         let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
         let _ = write!(text, " in {files}: {} lost, {} forgotten", count(Kind::Lost), count(Kind::Forgotten));
     }
     text.push('\n');
+    for known in &report.fixed {
+        let Known { file, function, variable, rule, .. } = known;
+        let _ = writeln!(text, "{}", printable(&format!("fixed: {file}: {variable} in {function} [{rule}]")));
+    }
+    for complaint in &report.complaints {
+        let _ = writeln!(text, "{}", printable(&format!("{}: {}", complaint.place, complaint.text)));
+    }
     for line in footer::lines(report) {
         let _ = writeln!(text, "{}", printable(&line));
     }

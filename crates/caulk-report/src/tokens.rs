@@ -1,6 +1,8 @@
 //! The tokens of C and C++, as far as quoting a condition from the source needs them. No input fails: what is not
 //! understood is punctuation.
 
+use std::ops::Range;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     Word,
@@ -24,17 +26,29 @@ const OPERATORS: [&[u8]; 24] = [
 
 /// Comments and preprocessor lines are left out.
 pub fn tokens(text: &[u8]) -> Vec<Token> {
-    let mut lexer = Lexer { text, at: 0, at_line_start: true };
+    let mut lexer = Lexer::new(text);
     std::iter::from_fn(|| lexer.next()).collect()
+}
+
+/// Where the comments are, with their marks.
+pub fn comments(text: &[u8]) -> Vec<Range<usize>> {
+    let mut lexer = Lexer::new(text);
+    while lexer.next().is_some() {}
+    lexer.comments
 }
 
 struct Lexer<'a> {
     text: &'a [u8],
     at: usize,
     at_line_start: bool,
+    comments: Vec<Range<usize>>,
 }
 
-impl Lexer<'_> {
+impl<'a> Lexer<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        Self { text, at: 0, at_line_start: true, comments: Vec::new() }
+    }
+
     fn rest(&self) -> &[u8] {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -110,19 +124,27 @@ impl Lexer<'_> {
                 b'#' if self.at_line_start => self.skip_line(),
                 b'\\' if matches!(self.rest().get(1), Some(b'\n' | b'\r')) => self.at += 2,
                 _ if byte.is_ascii_whitespace() => self.at += 1,
-                b'/' if self.rest().get(1) == Some(&b'/') => self.skip_line(),
-                b'/' if self.rest().get(1) == Some(&b'*') => self.skip_comment(),
+                b'/' if matches!(self.rest().get(1), Some(b'/' | b'*')) => {
+                    let start = self.at;
+                    if self.rest()[1] == b'/' {
+                        self.skip_line()
+                    } else {
+                        self.skip_comment()
+                    }
+                    self.comments.push(start..self.at);
+                }
                 _ => return,
             }
         }
     }
 
     fn skip_line(&mut self) {
+        let is_comment = self.rest().starts_with(b"//");
         while let Some(&byte) = self.rest().first() {
             match byte {
                 b'\n' => return,
                 b'\\' => self.at = (self.at + 2).min(self.text.len()),
-                b'/' if self.rest().get(1) == Some(&b'*') => self.skip_comment(),
+                b'/' if !is_comment && self.rest().get(1) == Some(&b'*') => self.skip_comment(),
                 _ => self.at += 1,
             }
         }

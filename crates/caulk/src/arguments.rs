@@ -158,6 +158,18 @@ pub struct CheckOptions {
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
 
+    /// Findings listed in this file are known: only others count.
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+
+    /// Write what is found to this file, for --baseline; what was found is then no failure.
+    #[arg(long, value_name = "FILE")]
+    pub write_baseline: Option<PathBuf>,
+
+    /// Complain of suppressions that silence nothing or give no reason.
+    #[arg(long)]
+    pub strict: bool,
+
     /// When to use colours; NO_COLOR in the environment means never.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
     pub color: ColorArgument,

@@ -5,7 +5,7 @@ mod project;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use project::{GOOD, Project, Run, finished};
+use project::{GOOD, LEAK, Project, Run, finished, json, sarif_schema, validate};
 use serde_json::Value;
 
 /// The bundled example, with paths relative to it.
@@ -37,10 +37,6 @@ fn without_version_control(text: &str) -> String {
     serde_json::to_string_pretty(&document).expect("JSON")
 }
 
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).expect("the report is JSON")
-}
-
 #[test]
 fn the_example_as_text() {
     let run = in_folder_of_example(&[]);
@@ -70,18 +66,6 @@ fn the_example_as_sarif() {
 #[test]
 fn the_example_for_github() {
     insta::assert_snapshot!(in_folder_of_example(&["--format", "github"]).stdout);
-}
-
-/// The official schema, with a pattern mended that has a bracket too many and is no regular expression to strict readers.
-fn sarif_schema() -> String {
-    include_str!("schema/sarif-2.1.0.json").replace("[a-zA-Z]{2}]?$", "[a-zA-Z]{2}?$")
-}
-
-fn validate(schema: &str, document: &str) {
-    let validator = jsonschema::validator_for(&json(schema)).expect("a schema");
-    let document = json(document);
-    let errors: Vec<String> = validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();
-    assert!(errors.is_empty(), "{}", errors.join("\n"));
 }
 
 #[test]
@@ -138,9 +122,6 @@ fn sources_that_are_hard_to_show() {
     assert!(!run.stdout.contains('\u{1b}') && run.stdout.len() < 2_000, "{}", run.stdout.len());
     run.prints(&["1. `p` is allocated by malloc()", "`p` is not null, at a"]);
 }
-
-const LEAK: &str = "#include <stdlib.h>\nint leak(int n) {\n    char *p = malloc(n);\n    if (!p)\n        return -1;\n    \
-    p[0] = 1;\n    return 0;\n}\n";
 
 #[test]
 fn exit_statuses() {

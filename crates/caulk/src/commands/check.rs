@@ -1,15 +1,17 @@
 //! `caulk check`: the leaks of a project.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use caulk_explore::{Exploration, Verdict};
+use caulk_report::baseline::Baseline;
 use caulk_report::source::Sources;
 use caulk_report::witness::confirmed;
 use caulk_report::{
-    AllocFailure, Confidence, Finding, Level, LostUnit, Narrator, Report, ReportConfig, Selection, Statistics,
-    TextOptions, github, json, sarif, text, write,
+    AllocFailure, Choices, Confidence, Finding, Level, LostUnit, Narrator, Refuted, Report, ReportConfig, Selection,
+    Statistics, TextOptions, github, json, sarif, shown_path, text, write,
 };
 
 use caulk_useflow::Candidate;
@@ -21,12 +23,16 @@ use crate::input::{self, Analysed};
 pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
     let start = Instant::now();
     let root = root()?;
+    // Before the work, not after it.
+    let baseline = options.baseline.as_deref().map(read_baseline).transpose()?;
     let analysed = input::analyse(&options.input, &options.models)?;
     let config = ReportConfig::default();
     let sources = Sources::new(&root, config.max_source);
     let exploration = input::explore(&options.input, &analysed)?;
     let found = findings(&analysed, &exploration, &config, &sources, &root);
-    let mut report = Report::new(&root, found, &selection(options), &sources);
+    let strict = options.strict.then(|| files_of(&analysed, &config, &root));
+    let choices = Choices { selection: selection(options), baseline, ignores: Vec::new(), strict };
+    let mut report = Report::new(&root, found, &choices, &sources);
     fill_in(&mut report, &analysed, &exploration);
     let rendered = render(&report, &sources, options);
     match &options.output {
@@ -36,7 +42,27 @@ pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
     if !options.input.quiet {
         tell(&report, start);
     }
-    Ok(if report.findings.is_empty() { analysed.read.exit() } else { Exit::Leaks })
+    if let Some(path) = &options.write_baseline {
+        write_file(path, &report.as_baseline().render())?;
+    }
+    let is_clean =
+        (report.counted().next().is_none() || options.write_baseline.is_some()) && report.complaints.is_empty();
+    Ok(if is_clean { analysed.read.exit() } else { Exit::Leaks })
+}
+
+fn read_baseline(path: &Path) -> Result<Baseline, Error> {
+    let failed = |reason: String| Error::Usage(format!("cannot use {} as the baseline: {reason}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|e| failed(e.to_string()))?;
+    Baseline::parse(&text).map_err(|e| failed(e.to_string()))
+}
+
+/// The files of the project itself, as the report names them.
+fn files_of(analysed: &Analysed, config: &ReportConfig, root: &Path) -> Vec<String> {
+    let units = analysed.program.units().map(|(_, packed)| &packed.unit);
+    let files = units.flat_map(|unit| unit.files.values().map(|file| unit.str(*file)));
+    let own: BTreeSet<String> =
+        files.filter(|file| !config.is_system(file)).map(|file| shown_path(file, root)).collect();
+    own.into_iter().collect()
 }
 
 /// What paths of the report are relative to.
@@ -100,6 +126,7 @@ fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration) 
     report.functions_cut = cut.map(|f| program.function(f).name.to_owned()).collect();
     report.functions_cut.sort();
     let explored = &exploration.statistics;
+    let refuted = |(layer, count): (&str, usize)| Refuted { layer: layer.to_owned(), count };
     let layers = [
         ("ownership", explored.refuted_by_ownership),
         ("conditions", explored.refuted_by_conditions),
@@ -110,7 +137,7 @@ fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration) 
         functions: program.totals().functions_with_body,
         candidates: explored.candidates,
         confirmed: explored.confirmed,
-        refuted: layers.iter().map(|(layer, count)| ((*layer).to_owned(), *count)).filter(|(_, n)| *n > 0).collect(),
+        refuted: layers.into_iter().filter(|(_, count)| *count > 0).map(refuted).collect(),
         undecided: explored.cut + explored.unexamined,
     };
 }
@@ -153,7 +180,7 @@ fn tell(report: &Report, start: Instant) {
     eprintln!(
         "caulk: {} leaks; {units} units, {functions} functions, {candidates} candidates: {confirmed} confirmed, {refuted}, \
          {undecided} undecided; {} functions cut; {:.1} s",
-        report.findings.len(),
+        report.counted().count(),
         report.functions_cut.len(),
         start.elapsed().as_secs_f64()
     );
