@@ -4,6 +4,9 @@
 //! Caulk itself is measured from outside, as the program a user runs.
 
 mod bench;
+mod juliet;
+mod realleaks;
+mod sarif;
 
 use clap::{Parser, Subcommand};
 
@@ -16,11 +19,15 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Chore {
-    Bench(bench::arguments::Bench),
+    Bench(Box<bench::arguments::Bench>),
+    Juliet(juliet::Juliet),
+    Realleaks(realleaks::Realleaks),
 }
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().chore {
         Chore::Bench(arguments) => bench::run(&arguments),
+        Chore::Juliet(arguments) => juliet::run(&arguments),
+        Chore::Realleaks(arguments) => realleaks::run(&arguments),
     }
 }

@@ -1,12 +1,12 @@
 //! `bench`: what Caulk costs, next to clang alone and to its peers, all in one run.
 
 pub mod arguments;
-mod build;
+pub mod build;
 mod clang_flags;
 mod corpora;
 mod database;
 mod growth;
-mod machine;
+pub mod machine;
 mod measure;
 mod packages;
 mod project;

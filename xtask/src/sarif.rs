@@ -1,0 +1,92 @@
+//! Reads the places of results out of a SARIF 2.1.0 file, whichever tool wrote it.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+/// A line of a file. The file is what stands in the report, without a scheme.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub file: String,
+    pub line: u32,
+}
+
+/// One result: where the tool says the leak is, and what else it points at.
+#[derive(Clone, Debug, Default)]
+pub struct Finding {
+    /// `locations`: where the memory is lost.
+    pub main: Vec<Place>,
+    /// `relatedLocations`: the allocation first, then the calls on the way to it.
+    pub related: Vec<Place>,
+    /// The places of all code flows, in order.
+    pub flow: Vec<Place>,
+}
+
+pub fn read(path: &Path) -> Result<Vec<Finding>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    parse(&text).with_context(|| format!("{} is no SARIF file", path.display()))
+}
+
+/// The results of all runs, but those that are suppressed or no failures.
+pub fn parse(text: &str) -> Result<Vec<Finding>> {
+    let report: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))?;
+    let runs = report["runs"].as_array().context("there are no runs")?;
+    Ok(runs.iter().flat_map(|run| list(&run["results"])).filter(|r| counts(r)).map(finding).collect())
+}
+
+fn counts(result: &Value) -> bool {
+    let kind = result["kind"].as_str().unwrap_or("fail");
+    let is_suppressed = list(&result["suppressions"]).any(|s| s["status"].as_str().unwrap_or("accepted") == "accepted");
+    kind == "fail" && result["level"] != "none" && !is_suppressed
+}
+
+fn finding(result: &Value) -> Finding {
+    let flows = list(&result["codeFlows"]).flat_map(|flow| list(&flow["threadFlows"]));
+    let steps = flows.flat_map(|thread| list(&thread["locations"])).map(|step| &step["location"]);
+    Finding {
+        main: list(&result["locations"]).filter_map(place).collect(),
+        related: list(&result["relatedLocations"]).filter_map(place).collect(),
+        flow: steps.filter_map(place).collect(),
+    }
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn place(location: &Value) -> Option<Place> {
+    let physical = &location["physicalLocation"];
+    let uri = physical["artifactLocation"]["uri"].as_str()?;
+    let file = uri.split_once("://").map_or(uri, |(_, path)| path).to_owned();
+    let line = physical["region"]["startLine"].as_u64().and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
+    Some(Place { file, line })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_read_and_what_is_no_finding_is_left_out() {
+        let at = |file: &str, line: u32| {
+            format!(
+                r#"{{"physicalLocation":{{"artifactLocation":{{"uri":"{file}"}},"region":{{"startLine":{line}}}}}}}"#
+            )
+        };
+        let (a, b, c) = (at("file:///src/a.c", 3), at("b.c", 4), at("c.c", 5));
+        let flow = format!(r#"[{{"threadFlows":[{{"locations":[{{"location":{c}}}]}}]}}]"#);
+        let text = format!(
+            r#"{{"runs":[{{"results":[
+                {{"locations":[{a}],"relatedLocations":[{b}],"codeFlows":{flow}}},
+                {{"locations":[{a}],"kind":"pass"}},
+                {{"locations":[{a}],"suppressions":[{{"kind":"inSource"}}]}}]}}]}}"#
+        );
+        let found = parse(&text).expect("it is SARIF");
+        let [one] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!(one.main, [Place { file: "/src/a.c".into(), line: 3 }]);
+        assert_eq!(one.related, [Place { file: "b.c".into(), line: 4 }]);
+        assert_eq!(one.flow, [Place { file: "c.c".into(), line: 5 }]);
+        assert!(parse("[]").is_err());
+    }
+}
