@@ -91,6 +91,8 @@ pub struct Summary {
     pub nonnull_result: bool,
     /// Values the caller knows that may be overwritten (not counting what `actions` store).
     pub overwritten: Vec<AccessPath>,
+    /// Some told guard is sure only when the result says that nothing was done; otherwise it is most likely so.
+    pub loosely_told: bool,
     /// Has effects beyond its actions: writes memory, prints, depends on more than its arguments.
     pub impure: bool,
     /// Bounds were reached while it was computed.

@@ -22,6 +22,8 @@ pub enum Key {
     Inst(InstId),
     /// What a place in memory holds, until it is written.
     Loaded(Cell),
+    /// What a place in memory held when the function was entered, once it has been written.
+    Initial(Cell),
     /// Whether a comparison of two values holds.
     Compare(CompareOp, KeyId, KeyId),
     /// A computation with a constant, such as a mask.
@@ -110,10 +112,13 @@ impl Keys {
         Some(self.intern(Key::Pure(function, PureArguments(known))))
     }
 
-    /// What is known of a cell goes on to be known of the values that were read from it, when the cell is written.
-    pub fn carry_over(&mut self, cell: Cell, relation: Relation) -> FactList {
-        let loads: SmallVec<[InstId; 2]> = self.saved.current(cell, self.here).collect();
-        loads.into_iter().map(|load| (self.intern(Key::Inst(load)), relation)).collect()
+    pub fn of_inst(&mut self, inst: InstId) -> KeyId {
+        self.intern(Key::Inst(inst))
+    }
+
+    /// What a cell held when the function was entered.
+    pub fn of_initial(&mut self, cell: Cell) -> KeyId {
+        self.intern(Key::Initial(cell))
     }
 
     pub fn of_cell(&mut self, cell: Cell) -> KeyId {

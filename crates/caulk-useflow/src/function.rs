@@ -7,12 +7,14 @@ use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueId, ValueNode, ValueTable};
 use caulk_program::{FuncId, Outcome, Program};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::config::UseflowConfig;
 use crate::facts::{Keys, number_of};
 use crate::liveness::Liveness;
 use crate::modified::Modified;
+use crate::saved::Initial;
 use crate::stale::Answers;
 
 pub struct View<'a> {
@@ -32,10 +34,14 @@ pub struct View<'a> {
     pub calls: EntityVec<InstId, Option<Rc<CallEffect<'a>>>>,
     /// More objects than the configuration allows: some are not followed.
     pub too_many_objects: bool,
+    /// Some guard was told loosely.
+    pub loosely_told: bool,
     /// Whether anything uses the value of an instruction.
     pub is_used: EntityVec<InstId, bool>,
     /// Which facts each call makes untrue, as far as was asked.
     pub stale: EntityVec<InstId, Option<Vec<Answers>>>,
+    /// Where cells that were asked for may have been written since the entry.
+    pub initial: FxHashMap<Cell, Initial>,
 }
 
 /// What a call does, as far as its targets agree.
@@ -94,7 +100,9 @@ impl<'a> View<'a> {
             calls,
             is_used,
             stale: vec![None; body.insts.len()].into(),
+            initial: FxHashMap::default(),
             too_many_objects: false,
+            loosely_told: false,
         };
         view.find_saved_loads();
         view
@@ -217,6 +225,7 @@ fn combine(summaries: &[&Summary], many: bool) -> Summary {
         nonnull_result: summaries.iter().all(|s| s.nonnull_result),
         impure: true,
         cut: summaries.iter().any(|s| s.cut),
+        loosely_told: summaries.iter().any(|s| s.loosely_told),
         ..Summary::default()
     };
     let shared = |action: &Action| rest.iter().all(|s| s.actions.iter().any(|a| like(a, action)));

@@ -3,9 +3,10 @@
 use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{AccessPath, PathRoot, Relation, ValueNode};
 use caulk_summary::Guard;
+use smallvec::SmallVec;
 
 use crate::alternative::{Alternative, Status};
-use crate::facts::{Key, KeyId, cover, number_of};
+use crate::facts::{Key, cover, number_of};
 use crate::function::View;
 
 /// What is known of the returned value at an exit.
@@ -24,6 +25,27 @@ pub fn guard(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(Ins
         return Guard::Told(relation, otherwise);
     }
     given(view, did, did_not).unwrap_or(Guard::Hidden)
+}
+
+/// The same, where it may also be told loosely.
+pub fn loose_guard(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(InstId, Alternative)]) -> Guard {
+    match guard(view, did, did_not) {
+        // Told by a result that was told loosely itself, most likely.
+        Guard::Told(relation, otherwise) => {
+            view.loosely_told |= view.calls.values().flatten().any(|effect| effect.summary.loosely_told);
+            Guard::Told(relation, otherwise)
+        }
+        Guard::Always => Guard::Always,
+        Guard::Given(path, relation) if path.steps.is_empty() => Guard::Given(path, relation),
+        // A caller seldom knows what is in memory; it knows the result.
+        other => match told_when_not(view, did, did_not) {
+            Some((relation, otherwise)) => {
+                view.loosely_told = true;
+                Guard::Told(relation, otherwise)
+            }
+            None => other,
+        },
+    }
 }
 
 /// The guard of handing out a block as the result. That it may be null the caller sees anyway, so only the other ways that
@@ -64,6 +86,35 @@ fn told(
     Some((when, otherwise))
 }
 
+/// Where nothing is said of the result after the effect, all ways without it may still give a result of their own:
+/// `if (is_full(q)) return FAIL; ...; return grow(q);`. Whoever sees that result must reckon with the effect not done.
+fn told_when_not(
+    view: &mut View<'_>,
+    did: &[(InstId, Alternative)],
+    did_not: &[(InstId, Alternative)],
+) -> Option<(Relation, Option<Relation>)> {
+    let mut no: SmallVec<[Relation; 4]> = SmallVec::new();
+    for (exit, alternative) in did_not {
+        match class(view, *exit, alternative) {
+            Class::Known(relation) => no.push(relation),
+            Class::Unknown => return None,
+        }
+    }
+    let exact = no.iter().copied().filter(|r| matches!(r, Relation::Eq(_)));
+    let mut candidates = exact.chain([Relation::ZERO, Relation::at_most(-1), Relation::at_least(1)]);
+    let not = candidates.find(|r| no.iter().all(|n| n.implies(*r)))?;
+    let may_differ = |class: Class| match class {
+        Class::Known(relation) => relation.contradicts(not),
+        Class::Unknown => true,
+    };
+    for (inst, alternative) in did {
+        if !may_differ(class(view, *inst, alternative)) {
+            return None;
+        }
+    }
+    Some((not.negate()?, Some(not)))
+}
+
 fn class(view: &mut View<'_>, exit: InstId, alternative: &Alternative) -> Class {
     let Inst::Return { value: Some(value) } = view.body.insts[exit] else { return Class::Unknown };
     if let Some(constant) = view.body.constant(value) {
@@ -90,31 +141,39 @@ fn class(view: &mut View<'_>, exit: InstId, alternative: &Alternative) -> Class 
 }
 
 fn given(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(InstId, Alternative)]) -> Option<Guard> {
-    let (_, first) = did.first()?;
-    for &(key, relation) in &first.facts {
-        let Some(path) = caller_path(view, key) else { continue };
-        let holds = |a: &Alternative| a.facts.iter().any(|f| f.0 == key && f.1.implies(relation));
-        let fails = |a: &Alternative| a.facts.iter().any(|f| f.0 == key && f.1.contradicts(relation));
-        if did.iter().all(|(_, a)| holds(a)) && did_not.iter().all(|(_, a)| fails(a)) {
-            return Some(Guard::Given(path, relation));
+    let mut known = |exits: &[(InstId, Alternative)]| -> Vec<Vec<(AccessPath, Relation)>> {
+        exits.iter().map(|(exit, alternative)| facts_of_caller(view, *exit, alternative)).collect()
+    };
+    let (yes, no) = (known(did), known(did_not));
+    for (path, relation) in yes.first()? {
+        let holds = |facts: &Vec<(AccessPath, Relation)>| facts.iter().any(|f| f.0 == *path && f.1.implies(*relation));
+        let fails =
+            |facts: &Vec<(AccessPath, Relation)>| facts.iter().any(|f| f.0 == *path && f.1.contradicts(*relation));
+        if yes.iter().all(holds) && no.iter().all(fails) {
+            return Some(Guard::Given(path.clone(), *relation));
         }
     }
     None
 }
 
-/// What a caller calls the value a fact is about. What is loaded from memory the caller may not have written is hidden.
-fn caller_path(view: &View<'_>, key: KeyId) -> Option<AccessPath> {
-    match view.keys.get(key) {
-        Key::Inst(inst) => match view.body.insts[inst] {
-            Inst::Param { index, .. } => Some(AccessPath::root(PathRoot::Param(index))),
+/// What is known at an exit of values as the caller gave them. What is loaded from memory the caller may not have written is
+/// hidden.
+fn facts_of_caller(view: &mut View<'_>, exit: InstId, alternative: &Alternative) -> Vec<(AccessPath, Relation)> {
+    let here = (view.homes[exit], exit);
+    let mut facts = Vec::new();
+    for &(key, relation) in &alternative.facts {
+        let path = match view.keys.get(key) {
+            Key::Inst(inst) => match view.body.insts[inst] {
+                Inst::Param { index, .. } => Some(AccessPath::root(PathRoot::Param(index))),
+                _ => None,
+            },
+            Key::Loaded(cell) if view.is_initial(cell, here) => view.values.cell_path(cell),
+            Key::Initial(cell) => view.values.cell_path(cell),
             _ => None,
-        },
-        Key::Loaded(cell) => match view.values.root(cell.base) {
-            ValueNode::Param(_) => view.values.cell_path(cell),
-            _ => None,
-        },
-        _ => None,
+        };
+        facts.extend(path.map(|path| (path, relation)));
     }
+    facts
 }
 
 /// The value returned at an exit.

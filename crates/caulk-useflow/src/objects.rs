@@ -9,7 +9,7 @@ use caulk_summary::{BlockId, Destination, Guard, Subject};
 use rustc_hash::FxHashSet;
 
 use crate::alternative::Alternative;
-use crate::facts::{Fact, FactList};
+use crate::facts::{Fact, FactList, Key};
 use crate::function::{Resolved, View};
 use crate::history::{Event, History, NONE};
 use crate::propagate::{Propagation, variable_at};
@@ -104,7 +104,13 @@ fn fresh_block(
                 let fact = given(view, call, path, *relation)?;
                 object.hidden = false;
                 object.failure = fact.first().and_then(|f| Some((f.0, f.1.negate()?)));
-                object.first.facts.extend(fact);
+                // What was there before is not there any more, where the object itself is put.
+                let is_filled = |key| match view.keys.get(key) {
+                    Key::Loaded(cell) => object.first.cells.contains(&cell),
+                    _ => false,
+                };
+                let still: FactList = fact.into_iter().filter(|f| !is_filled(f.0)).collect();
+                object.first.facts.extend(still);
             }
             Guard::Hidden => {}
         }

@@ -65,9 +65,6 @@ impl SavedLoads {
         if cells.is_empty() {
             return Self::default();
         }
-        let is_writer = |inst: &Inst| {
-            inst.call().is_some() || matches!(inst, Inst::Store { .. } | Inst::Copy { .. } | Inst::Fill { .. })
-        };
         let writers: Vec<InstId> = body.insts.iter().filter(|(_, i)| is_writer(i)).map(|(inst, _)| inst).collect();
         for cell in cells {
             let writes: Vec<InstId> = writers.iter().copied().filter(|w| may_write(*w, cell)).collect();
@@ -97,6 +94,45 @@ impl SavedLoads {
     /// Values read from a place that are still what it holds just before a write to it.
     pub fn current(&self, cell: Cell, here: (BlockId, InstId)) -> impl Iterator<Item = InstId> + '_ {
         self.by_cell.get(&cell).into_iter().flatten().copied().filter(move |load| !self.is_stale(*load, here))
+    }
+}
+
+fn is_writer(inst: &Inst) -> bool {
+    inst.call().is_some() || matches!(inst, Inst::Store { .. } | Inst::Copy { .. } | Inst::Fill { .. })
+}
+
+/// Where a place may have been written since the function was entered.
+#[derive(Debug)]
+pub struct Initial {
+    /// By block: before the block is entered.
+    written_before: Vec<bool>,
+    first_write: FxHashMap<BlockId, InstId>,
+}
+
+impl Initial {
+    pub fn new(body: &Body, homes: &EntityVec<InstId, BlockId>, mut may_write: impl FnMut(InstId) -> bool) -> Self {
+        let mut first_write: FxHashMap<BlockId, InstId> = FxHashMap::default();
+        for (inst, kind) in body.insts.iter() {
+            if is_writer(kind) && may_write(inst) {
+                first_write.entry(homes[inst]).or_insert(inst);
+            }
+        }
+        let mut written_before = vec![false; body.blocks.len()];
+        let mut work: Vec<BlockId> = first_write.keys().copied().collect();
+        while let Some(block) = work.pop() {
+            for next in body.terminator(block).successors() {
+                if !std::mem::replace(&mut written_before[next.0 as usize], true) {
+                    work.push(next);
+                }
+            }
+        }
+        Self { written_before, first_write }
+    }
+
+    /// Whether the place surely holds here what it held on entry.
+    pub fn holds(&self, (block, inst): (BlockId, InstId)) -> bool {
+        let is_written_here = self.first_write.get(&block).is_some_and(|write| *write < inst);
+        !self.written_before[block.0 as usize] && !is_written_here
     }
 }
 

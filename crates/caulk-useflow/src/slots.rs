@@ -90,13 +90,34 @@ fn destroyed(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<Des
 /// The structure a variable that holds the value is declared to point to.
 fn declared_structure(view: &View<'_>, base: ValueId) -> Option<TypeId> {
     let unit = view.program.function(view.id).unit;
+    let values = choices(view, base);
     view.body.insts.values().find_map(|inst| match inst {
-        Inst::Bind { var, value } if view.values.of_operand(*value).is_some_and(|c| c.base == base) => {
+        Inst::Bind { var, value } if view.values.of_operand(*value).is_some_and(|c| values.contains(&c.base)) => {
             let pointee = view.body.vars[*var].pointee;
             pointee.target.filter(|_| pointee.depth == 1).map(|ty| view.program.resolve_struct(unit, ty))
         }
         _ => None,
     })
+}
+
+/// A value, and those it is chosen from: the variable of a loop is assigned before the loop and at the end of each round.
+fn choices(view: &View<'_>, base: ValueId) -> Vec<ValueId> {
+    let mut values = vec![base];
+    let mut next = 0;
+    while let Some(&value) = values.get(next) {
+        next += 1;
+        let ValueNode::Opaque(inst) = view.values.node(value) else { continue };
+        let Inst::Phi { incoming, .. } = &view.body.insts[inst] else { continue };
+        for (_, operand) in incoming {
+            if let Some(cell) = view.values.of_operand(*operand)
+                && !values.contains(&cell.base)
+                && view.values.node(cell.base) != ValueNode::Nothing
+            {
+                values.push(cell.base);
+            }
+        }
+    }
+    values
 }
 
 /// A structure that the function has just made may not have been filled yet.

@@ -1,14 +1,14 @@
 //! Which facts a call may make untrue: what they are about is read from memory that the callee may write.
 
-use caulk_ir::{Inst, InstId};
-use caulk_memory::{Cell, Offset, ValueNode};
+use caulk_ir::{BlockId, Inst, InstId};
+use caulk_memory::{Cell, Offset, Relation, ValueNode};
 use caulk_program::FuncId;
 use smallvec::SmallVec;
 
 use crate::facts::{FactList, Key, KeyId, learn};
 use crate::function::View;
 use crate::modified::{Place, field_place};
-use crate::saved::SavedLoads;
+use crate::saved::{Initial, SavedLoads};
 
 /// For 64 keys: whether it is known if a call makes facts about them untrue, and if so, whether it does.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,7 +53,7 @@ impl View<'_> {
             if self.is_stale(call, targets, key)
                 && let Key::Loaded(cell) = self.keys.get(key)
             {
-                carried.extend(self.keys.carry_over(cell, relation));
+                carried.extend(self.carry_over(cell, relation));
             }
         }
         facts.retain(|(key, _)| !self.is_stale(call, targets, *key));
@@ -90,25 +90,54 @@ impl View<'_> {
         self.may_write(call, targets, &places)
     }
 
+    /// What is known of a cell that is being written goes on to be known of the values that were read from it, and of what it
+    /// held on entry.
+    pub fn carry_over(&mut self, cell: Cell, relation: Relation) -> FactList {
+        let here = self.keys.here;
+        let loads: SmallVec<[InstId; 2]> = self.keys.saved.current(cell, here).collect();
+        let mut carried: FactList = loads.into_iter().map(|load| (self.keys.of_inst(load), relation)).collect();
+        if self.is_initial(cell, here) {
+            carried.push((self.keys.of_initial(cell), relation));
+        }
+        carried
+    }
+
+    /// Whether a cell that a caller can name surely holds here what it held when the function was entered.
+    pub fn is_initial(&mut self, cell: Cell, here: (BlockId, InstId)) -> bool {
+        if !matches!(self.values.root(cell.base), ValueNode::Param(_)) {
+            return false;
+        }
+        if !self.initial.contains_key(&cell) {
+            let initial = Initial::new(self.body, &self.homes, |inst| self.writes_cell(inst, cell));
+            self.initial.insert(cell, initial);
+        }
+        self.initial[&cell].holds(here)
+    }
+
     /// Finds the values that are used after the memory they were read from may have been written.
     pub fn find_saved_loads(&mut self) {
         let saved = SavedLoads::new(self.body, &self.values, &self.liveness, &self.homes, |inst, cell| {
-            match &self.body.insts[inst] {
-                Inst::Store { address, .. } => {
-                    self.values.of_operand(*address).is_some_and(|c| c.base == cell.base && c.offset.meets(cell.offset))
-                }
-                Inst::Copy { dst, .. } | Inst::Fill { dst, .. } => {
-                    self.values.of_operand(*dst).is_some_and(|c| c.base == cell.base)
-                }
-                _ => {
-                    let Some(site) = self.program.call_site(self.id, inst) else { return false };
-                    let mut places = KeyPlaces::default();
-                    self.add_places(cell, &mut places);
-                    self.may_write(inst, self.program.targets(site), &places)
-                }
-            }
+            self.writes_cell(inst, cell)
         });
         self.keys.saved = saved;
+    }
+
+    /// Whether an instruction may write a cell.
+    fn writes_cell(&self, inst: InstId, cell: Cell) -> bool {
+        match &self.body.insts[inst] {
+            Inst::Store { address, .. } => {
+                self.values.of_operand(*address).is_some_and(|c| c.base == cell.base && c.offset.meets(cell.offset))
+            }
+            Inst::Copy { dst, .. } | Inst::Fill { dst, .. } => {
+                self.values.of_operand(*dst).is_some_and(|c| c.base == cell.base)
+            }
+            _ => {
+                let Some(site) = self.program.call_site(self.id, inst) else { return false };
+                let mut places = KeyPlaces::default();
+                self.add_places(cell, &mut places);
+                self.may_write(inst, self.program.targets(site), &places)
+            }
+        }
     }
 
     fn may_write(&self, call: InstId, targets: &[FuncId], places: &KeyPlaces) -> bool {

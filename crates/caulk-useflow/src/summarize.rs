@@ -13,7 +13,7 @@ use crate::alternative::{Alternative, Status};
 use crate::candidate::{Candidate, Kind};
 use crate::config::UseflowConfig;
 use crate::function::View;
-use crate::guards::{guard, guard_of_result, returned};
+use crate::guards::{guard, guard_of_result, loose_guard, returned};
 use crate::history::History;
 use crate::objects::{Fresh, fresh, given_start, given_values};
 use crate::propagate::{Propagation, Start};
@@ -108,6 +108,7 @@ impl<'a> Summarizer<'a> {
         summary.actions.sort();
         summary.actions.dedup();
         summary.drop_implied();
+        summary.loosely_told = self.view.loosely_told;
         summary.cut |= summary.cap(self.view.config.max_actions) || self.view.too_many_objects;
         summary.nonnull_result = summary.actions.iter().any(|a| {
             matches!(a.subject, Subject::Alloc(_))
@@ -409,7 +410,7 @@ impl<'a> Summarizer<'a> {
             let did: Vec<Exit> = outcomes.iter().filter(|(_, d)| d.contains(&to)).map(|(e, _)| e.clone()).collect();
             let did_not: Vec<Exit> =
                 outcomes.iter().filter(|(_, d)| !d.contains(&to)).map(|(e, _)| e.clone()).collect();
-            let guard = guard(&mut self.view, &did, &did_not);
+            let guard = loose_guard(&mut self.view, &did, &did_not);
             self.report.summary.actions.push(Action { subject: Subject::Value(path.clone()), to, guard });
         }
     }

@@ -299,7 +299,8 @@ impl Propagation<'_, '_> {
             Guard::Told(relation, otherwise) => {
                 // Inserting into a tree gives back the element that was there already; who ignores that knows of none.
                 let is_pointer = self.view.body.insts[inst].result_type() == Type::Ptr;
-                if is_pointer && !self.view.is_used[inst] {
+                let is_loose = self.view.calls[inst].as_ref().is_some_and(|e| e.summary.loosely_told);
+                if (is_pointer || is_loose) && !self.view.is_used[inst] {
                     return Some(Decided::Hidden);
                 }
                 let key = self.view.keys.of_operand(self.view.body, &self.view.values, inst.into())?;

@@ -98,7 +98,7 @@ impl Propagation<'_, '_> {
         let mut carried = FactList::new();
         for &(key, relation) in &current.facts {
             if self.view.keys.get(key) == Key::Loaded(cell) {
-                carried.extend(self.view.keys.carry_over(cell, relation));
+                carried.extend(self.view.carry_over(cell, relation));
             }
         }
         let keys = &self.view.keys;
