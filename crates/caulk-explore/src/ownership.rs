@@ -74,6 +74,8 @@ impl Machine<'_> {
                     (Some(Fate::Freed), _) => {}
                     (Some(Fate::Kept), _) => return true,
                     (_, Origin::Local(_)) if !locals_live => {}
+                    // Nobody reads it again before it is set anew.
+                    (_, Origin::Global(g)) if !locals_live && self.world.program.only_passes_down(g) => {}
                     (Some(Fate::Live), _) => work.push(holder),
                     _ => return true,
                 }
