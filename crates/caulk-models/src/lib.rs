@@ -25,4 +25,5 @@ pub use error::ModelError;
 pub use family::{Family, FamilyId};
 pub use model::{Effect, EffectKind, Model, OldBlock, Origin, Purity, Varargs};
 pub use place::{Place, Pointer, Root};
+pub use suggest::nearest;
 pub use table::Models;

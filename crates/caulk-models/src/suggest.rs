@@ -1,7 +1,7 @@
 //! "Did you mean": the nearest known word.
 
 /// The nearest of `known` if it is near enough to be a slip.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A word much longer than any key is no slip, and the table below would be large for nothing.
     const LONGEST: usize = 64;
     if word.len() > LONGEST {

@@ -211,6 +211,10 @@ impl Story<'_, '_> {
                 self.add(allocated.clone());
                 continue;
             }
+            // That the call hands it out is told already.
+            if is_ours && step.inst == self.candidate.allocation && step.event == WitnessEvent::Object(Event::Stored) {
+                continue;
+            }
             // What comes after the loss shows nothing more.
             if is_ours && step.inst == self.candidate.place && matches!(step.event, WitnessEvent::Object(_)) {
                 break;

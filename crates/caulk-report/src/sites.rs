@@ -60,8 +60,9 @@ impl<'a> Sites<'a> {
         Some((file_of(&place).to_owned(), place.line, place.column))
     }
 
+    /// Whether a file, by its path in the report or a whole one, is not the user's.
     pub fn is_system(&self, file: &str) -> bool {
-        self.config.is_system(file)
+        self.config.is_system(&self.root.join(file).to_string_lossy())
     }
 
     fn shown(&self, file: &str) -> String {

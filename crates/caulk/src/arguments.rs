@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
+use caulk_report::suppress::Ignore;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 /// Finds memory leaks in C and C++ programs without running them.
 #[derive(Debug, Parser)]
@@ -22,6 +25,35 @@ pub enum Command {
     Ir(IrOptions),
     Graph(GraphOptions),
     Capture(CaptureOptions),
+    /// Write a caulk.toml with all settings, commented out.
+    Init,
+}
+
+impl Command {
+    /// The options of those that read a project.
+    pub fn input_mut(&mut self) -> Option<&mut InputOptions> {
+        match self {
+            Command::Check(options) => Some(&mut options.input),
+            Command::Candidates(options) => Some(&mut options.input),
+            Command::Summaries(options) => Some(&mut options.input),
+            Command::Why(options) => Some(&mut options.input),
+            Command::Program(options) => Some(&mut options.input),
+            Command::Ir(options) => Some(&mut options.input),
+            Command::Graph(options) => Some(&mut options.input),
+            Command::Capture(_) | Command::Init => None,
+        }
+    }
+
+    pub fn models_mut(&mut self) -> Option<&mut ModelOptions> {
+        match self {
+            Command::Check(options) => Some(&mut options.models),
+            Command::Candidates(options) => Some(&mut options.models),
+            Command::Summaries(options) => Some(&mut options.models),
+            Command::Why(options) => Some(&mut options.models),
+            Command::Graph(options) => Some(&mut options.models),
+            Command::Program(_) | Command::Ir(_) | Command::Capture(_) | Command::Init => None,
+        }
+    }
 }
 
 /// What to read, and how: the same for every command that reads a project.
@@ -48,9 +80,9 @@ pub struct InputOptions {
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<std::num::NonZeroUsize>,
 
-    /// Where lowered units are kept between runs.
-    #[arg(long, value_name = "DIR", default_value = ".caulk")]
-    pub cache: PathBuf,
+    /// Where lowered units are kept between runs [default: .caulk].
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
 
     /// Read everything anew and keep nothing.
     #[arg(long)]
@@ -63,6 +95,14 @@ pub struct InputOptions {
     /// Say nothing but results and errors.
     #[arg(short, long)]
     pub quiet: bool,
+
+    /// Settings of the project [default: caulk.toml in the current directory, if it is there].
+    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
+    pub config: Option<PathBuf>,
+
+    /// Read no caulk.toml.
+    #[arg(long)]
+    pub no_config: bool,
 
     /// Flags for clang, for sources that no database describes; added to those of a database.
     #[arg(last = true, value_name = "CLANG_FLAGS")]
@@ -104,7 +144,8 @@ pub struct ModelOptions {
     pub models: Vec<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum ReportFormat {
     /// For people, on a terminal.
     Text,
@@ -116,7 +157,8 @@ pub enum ReportFormat {
     Github,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum ColorArgument {
     /// On a terminal.
     Auto,
@@ -124,7 +166,8 @@ pub enum ColorArgument {
     Never,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum ConfidenceArgument {
     /// Shows findings too that rest on something the analysis could not see.
     Low,
@@ -132,7 +175,8 @@ pub enum ConfidenceArgument {
     High,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum AllocFailureArgument {
     /// Shown where the program tests for the failure on the path.
     Tested,
@@ -151,8 +195,9 @@ pub struct CheckOptions {
     #[command(flatten)]
     pub models: ModelOptions,
 
-    #[arg(long, value_enum, default_value = "text")]
-    pub format: ReportFormat,
+    /// The format of the report [default: text].
+    #[arg(long, value_enum)]
+    pub format: Option<ReportFormat>,
 
     /// Where to write the report [default: standard output].
     #[arg(short, long, value_name = "PATH")]
@@ -170,25 +215,37 @@ pub struct CheckOptions {
     #[arg(long)]
     pub strict: bool,
 
-    /// When to use colours; NO_COLOR in the environment means never.
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
-    pub color: ColorArgument,
+    /// When to use colours; NO_COLOR in the environment means never [default: auto].
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub color: Option<ColorArgument>,
 
     /// Show every step of long paths.
     #[arg(long)]
     pub full_path: bool,
 
-    /// 0: every path to a leak; 1: one for each allocation and place of loss; 2: one for each allocation.
-    #[arg(long, value_name = "LEVEL", default_value = "1", value_parser = clap::value_parser!(u8).range(0..=2))]
-    pub report_level: u8,
+    /// 0: every path to a leak; 1: one for each allocation and place of loss; 2: one for each allocation [default: 1].
+    #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=2))]
+    pub report_level: Option<u8>,
 
-    /// Leave out findings that are less sure than this.
-    #[arg(long, value_enum, value_name = "LEVEL", default_value = "medium")]
-    pub min_confidence: ConfidenceArgument,
+    /// Leave out findings that are less sure than this [default: medium].
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub min_confidence: Option<ConfidenceArgument>,
 
-    /// What to do with leaks that need some other allocation to fail.
-    #[arg(long, value_enum, value_name = "WHICH", default_value = "tested")]
-    pub alloc_failure: AllocFailureArgument,
+    /// What to do with leaks that need some other allocation to fail [default: tested].
+    #[arg(long, value_enum, value_name = "WHICH")]
+    pub alloc_failure: Option<AllocFailureArgument>,
+
+    /// What paths of the report are relative to: the folder of the settings.
+    #[arg(skip)]
+    pub root: PathBuf,
+
+    /// Suppressions of the settings.
+    #[arg(skip)]
+    pub ignores: Vec<Ignore>,
+
+    /// Folders of headers that are not the user's, if the settings name any.
+    #[arg(skip)]
+    pub system_folders: Vec<String>,
 }
 
 /// Show what every function allocates, frees and keeps.

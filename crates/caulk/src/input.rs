@@ -14,6 +14,8 @@ use crate::arguments::{InputOptions, ModelOptions};
 use crate::error::{Error, Exit};
 use crate::progress;
 
+const DEFAULT_CACHE: &str = ".caulk";
+
 /// Everything that was read.
 pub struct Read {
     pub units: Vec<ReadUnit>,
@@ -45,7 +47,11 @@ pub fn threads(options: &InputOptions) -> usize {
 pub fn read(options: &InputOptions) -> Result<Read, Error> {
     let list = collect_jobs(options)?;
     let clang = Clang::find(options.clang.as_deref())?;
-    let cache = if options.no_cache { None } else { Some(open_cache(&options.cache)?) };
+    let cache = if options.no_cache {
+        None
+    } else {
+        Some(open_cache(options.cache.as_deref().unwrap_or(Path::new(DEFAULT_CACHE)))?)
+    };
     let config = Config { clang, cache, threads: threads(options) };
     let bar = progress::bar(list.jobs.len(), "reading", options.quiet);
     let results = read_units(&list.jobs, &config, &|job: &Job| {

@@ -10,6 +10,7 @@ mod commands;
 mod error;
 mod input;
 mod progress;
+mod settings;
 mod show;
 
 use std::io::ErrorKind;
@@ -21,17 +22,8 @@ use arguments::{Arguments, Command};
 use error::{Error, Exit};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let result = match &arguments.command {
-        Command::Candidates(options) => commands::candidates::run(options),
-        Command::Capture(options) => commands::capture::run(options),
-        Command::Check(options) => commands::check::run(options),
-        Command::Graph(options) => commands::graph::run(options),
-        Command::Ir(options) => commands::ir::run(options),
-        Command::Program(options) => commands::program::run(options),
-        Command::Summaries(options) => commands::summaries::run(options),
-        Command::Why(options) => commands::why::run(options),
-    };
+    let mut arguments = Arguments::parse();
+    let result = settings::apply(&mut arguments.command).and_then(|()| run(&arguments.command));
     let exit = result.unwrap_or_else(|error| match error {
         // `caulk ir | head`: whoever reads has seen enough, and nothing went wrong.
         Error::Output(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Clean,
@@ -41,4 +33,18 @@ fn main() -> ExitCode {
         }
     });
     ExitCode::from(exit as u8)
+}
+
+fn run(command: &Command) -> Result<Exit, Error> {
+    match command {
+        Command::Candidates(options) => commands::candidates::run(options),
+        Command::Capture(options) => commands::capture::run(options),
+        Command::Check(options) => commands::check::run(options),
+        Command::Graph(options) => commands::graph::run(options),
+        Command::Ir(options) => commands::ir::run(options),
+        Command::Program(options) => commands::program::run(options),
+        Command::Summaries(options) => commands::summaries::run(options),
+        Command::Why(options) => commands::why::run(options),
+        Command::Init => commands::init::run(),
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use caulk_explore::{Exploration, Verdict};
@@ -22,16 +22,19 @@ use crate::input::{self, Analysed};
 
 pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
     let start = Instant::now();
-    let root = root()?;
+    let root = options.root.clone();
     // Before the work, not after it.
     let baseline = options.baseline.as_deref().map(read_baseline).transpose()?;
     let analysed = input::analyse(&options.input, &options.models)?;
-    let config = ReportConfig::default();
+    let mut config = ReportConfig::default();
+    if !options.system_folders.is_empty() {
+        config.system_folders = options.system_folders.clone();
+    }
     let sources = Sources::new(&root, config.max_source);
     let exploration = input::explore(&options.input, &analysed)?;
     let found = findings(&analysed, &exploration, &config, &sources, &root);
     let strict = options.strict.then(|| files_of(&analysed, &config, &root));
-    let choices = Choices { selection: selection(options), baseline, ignores: Vec::new(), strict };
+    let choices = Choices { selection: selection(options), baseline, ignores: options.ignores.clone(), strict };
     let mut report = Report::new(&root, found, &choices, &sources);
     fill_in(&mut report, &analysed, &exploration);
     let rendered = render(&report, &sources, options);
@@ -65,11 +68,6 @@ fn files_of(analysed: &Analysed, config: &ReportConfig, root: &Path) -> Vec<Stri
     own.into_iter().collect()
 }
 
-/// What paths of the report are relative to.
-fn root() -> Result<PathBuf, Error> {
-    std::env::current_dir().map_err(|e| Error::Usage(format!("the current directory is gone: {e}")))
-}
-
 fn write_file(path: &Path, rendered: &str) -> Result<(), Error> {
     write::file(path, rendered.as_bytes()).map_err(|source| Error::Write { path: path.display().to_string(), source })
 }
@@ -97,24 +95,30 @@ fn findings(
 }
 
 fn selection(options: &CheckOptions) -> Selection {
-    Selection {
-        level: match options.report_level {
+    let mut selection = Selection::default();
+    if let Some(level) = options.report_level {
+        selection.level = match level {
             0 => Level::AllPaths,
             1 => Level::Leaks,
             _ => Level::Allocations,
-        },
-        min_confidence: match options.min_confidence {
+        };
+    }
+    if let Some(confidence) = options.min_confidence {
+        selection.min_confidence = match confidence {
             ConfidenceArgument::Low => Confidence::Low,
             ConfidenceArgument::Medium => Confidence::Medium,
             ConfidenceArgument::High => Confidence::High,
-        },
-        alloc_failure: match options.alloc_failure {
+        };
+    }
+    if let Some(which) = options.alloc_failure {
+        selection.alloc_failure = match which {
             AllocFailureArgument::Tested => AllocFailure::Tested,
             AllocFailureArgument::Show => AllocFailure::Show,
             AllocFailureArgument::Hide => AllocFailure::Hide,
             AllocFailureArgument::Only => AllocFailure::Only,
-        },
+        };
     }
+    selection
 }
 
 /// What was not looked at, and what it cost.
@@ -143,7 +147,7 @@ fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration) 
 }
 
 fn render(report: &Report, sources: &Sources, options: &CheckOptions) -> String {
-    match options.format {
+    match options.format.unwrap_or(ReportFormat::Text) {
         ReportFormat::Text if options.input.quiet => text::short(report),
         ReportFormat::Text => text::render(report, sources, &text_options(options)),
         ReportFormat::Json => json::render(report),
@@ -156,7 +160,7 @@ fn text_options(options: &CheckOptions) -> TextOptions {
     let mut text = TextOptions::default();
     let is_terminal = options.output.is_none() && std::io::stdout().is_terminal();
     let is_wanted = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    text.colour = match options.color {
+    text.colour = match options.color.unwrap_or(ColorArgument::Auto) {
         ColorArgument::Auto => is_terminal && is_wanted,
         ColorArgument::Always => true,
         ColorArgument::Never => false,

@@ -4,6 +4,7 @@ pub mod candidates;
 pub mod capture;
 pub mod check;
 pub mod graph;
+pub mod init;
 pub mod ir;
 pub mod program;
 pub mod summaries;

@@ -1,0 +1,217 @@
+//! `caulk.toml`: the options of the command line, for a whole project. What the command line says comes first.
+//!
+//! The file belongs to the project, and a project one has just fetched is not to be trusted: it cannot name a program to be
+//! run, and what it has written stays below its own folder.
+
+mod apply;
+
+use std::num::NonZeroUsize;
+use std::path::{Component, Path, PathBuf};
+
+use caulk_models::nearest;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::arguments::{AllocFailureArgument, ColorArgument, ConfidenceArgument, ReportFormat};
+use crate::error::Error;
+
+pub use apply::apply;
+
+pub const FILE_NAME: &str = "caulk.toml";
+/// What `caulk init` writes.
+pub const TEMPLATE: &str = include_str!("template.toml");
+
+/// Settings of Caulk for a project. Paths are relative to the folder of this file.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Settings {
+    /// What to read when the command line names nothing: source files, bitcode, databases, or directories with one.
+    pub inputs: Vec<PathBuf>,
+    /// Directory that holds compile_commands.json, or the file itself.
+    pub build_dir: Option<PathBuf>,
+    /// Leave out units whose path matches one of these globs.
+    pub exclude: Vec<String>,
+    /// Read a file once for every set of flags it is compiled with.
+    pub all_flag_sets: bool,
+    /// Flags for clang, added to those of the database.
+    pub flags: Vec<String>,
+    /// How many units to work on at once.
+    pub jobs: Option<NonZeroUsize>,
+    /// Where lowered units are kept between runs; below this folder.
+    pub cache: Option<PathBuf>,
+    /// Keep nothing between runs.
+    pub no_cache: bool,
+    /// Files with models of library functions.
+    pub models: Vec<PathBuf>,
+    /// Folders of headers that are not yours: what happens in them is shown at your own call.
+    pub system_folders: Vec<String>,
+    /// The format of reports.
+    pub format: Option<ReportFormat>,
+    /// Where to write the report; below this folder.
+    pub output: Option<PathBuf>,
+    /// 0: every path to a leak; 1: one for each allocation and place of loss; 2: one for each allocation.
+    #[schemars(range(min = 0, max = 2))]
+    pub report_level: Option<u8>,
+    /// Leave out findings that are less sure than this.
+    pub min_confidence: Option<ConfidenceArgument>,
+    /// What to do with leaks that need some other allocation to fail.
+    pub alloc_failure: Option<AllocFailureArgument>,
+    /// Findings listed in this file are known: only others count.
+    pub baseline: Option<PathBuf>,
+    /// Complain of suppressions that silence nothing or give no reason.
+    pub strict: bool,
+    /// When to use colours.
+    pub color: Option<ColorArgument>,
+    /// Show every step of long paths.
+    pub full_path: bool,
+    /// Say nothing but results and errors, and one line for each finding.
+    pub quiet: bool,
+    /// Findings to hear no more of.
+    pub ignore: Vec<IgnoreSetting>,
+    /// The folder of the file.
+    #[serde(skip)]
+    pub folder: PathBuf,
+}
+
+/// Findings to hear no more of: those that match all that is given.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct IgnoreSetting {
+    /// A glob of the file in which the memory is lost.
+    pub path: Option<String>,
+    /// The function in which it is lost.
+    pub function: Option<String>,
+    /// `lost` or `forgotten`.
+    pub rule: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// The settings of a file; without one, those of the current folder if it has any.
+pub fn load(file: Option<&Path>, ignored: bool) -> Result<Settings, Error> {
+    let current = std::env::current_dir().map_err(|e| Error::Usage(format!("the current directory is gone: {e}")))?;
+    let path = match file {
+        _ if ignored => return Ok(Settings { folder: current, ..Settings::default() }),
+        Some(file) => file,
+        None if !Path::new(FILE_NAME).exists() => return Ok(Settings { folder: current, ..Settings::default() }),
+        None => Path::new(FILE_NAME),
+    };
+    let failed = |e: std::io::Error| Error::Usage(format!("cannot read {}: {e}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(failed)?;
+    let whole = path.canonicalize().map_err(failed)?;
+    let folder = whole.parent().map_or(current, Path::to_owned);
+    let settings = parse(&text, path)?;
+    settings.check(path)?;
+    Ok(Settings { folder, ..settings })
+}
+
+fn parse(text: &str, path: &Path) -> Result<Settings, Error> {
+    toml::from_str(text).map_err(|error| {
+        let before = error.span().map_or("", |span| text.get(..span.start).unwrap_or_default());
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1;
+        Error::Usage(format!("{}:{line}:{column}: {}", path.display(), explained(error.message())))
+    })
+}
+
+/// An unknown key with the known one it is nearest to; other messages as they are.
+fn explained(message: &str) -> String {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    if let (true, Some(word)) = (message.starts_with("unknown field"), quoted.next()) {
+        let meant = nearest(word, quoted);
+        let hint = meant.map_or_else(|| "`caulk init` shows all keys".to_owned(), |m| format!("did you mean `{m}`?"));
+        return format!("there is no key `{word}`; {hint}");
+    }
+    message.trim().to_owned()
+}
+
+impl Settings {
+    fn check(&self, path: &Path) -> Result<(), Error> {
+        let wrong = |what: String| Err(Error::Usage(format!("{}: {what}", path.display())));
+        if self.report_level.is_some_and(|level| level > 2) {
+            return wrong("report-level is 0, 1 or 2".to_owned());
+        }
+        for (key, written) in [("cache", &self.cache), ("output", &self.output)] {
+            if written.as_ref().is_some_and(|p| !stays_below(p)) {
+                return wrong(format!(
+                    "{key} must lie below the folder of this file; the command line may name others"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn stays_below(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
+/// The JSON schema of the file, for editors.
+#[cfg(test)]
+fn schema() -> String {
+    let schema = schemars::schema_for!(Settings);
+    serde_json::to_string_pretty(&schema).expect("strings and numbers always serialise") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &str) -> String {
+        match parse(text, Path::new("caulk.toml")).and_then(|s| s.check(Path::new("caulk.toml"))) {
+            Err(error) => error.to_string(),
+            Ok(()) => String::new(),
+        }
+    }
+
+    #[test]
+    fn wrong_settings_are_explained() {
+        assert_eq!(
+            message("jobs = 2\nreprot-level = 1\n"),
+            "caulk.toml:2:1: there is no key `reprot-level`; did you mean `report-level`?"
+        );
+        assert_eq!(
+            message("colour-of-hair = 1"),
+            "caulk.toml:1:1: there is no key `colour-of-hair`; `caulk init` shows all keys"
+        );
+        assert_eq!(
+            message("clang = \"./evil\""),
+            "caulk.toml:1:1: there is no key `clang`; `caulk init` shows all keys"
+        );
+        assert_eq!(
+            message("[[ignore]]\nrul = \"lost\""),
+            "caulk.toml:2:1: there is no key `rul`; did you mean `rule`?"
+        );
+        assert_eq!(message("report-level = 3"), "caulk.toml: report-level is 0, 1 or 2");
+        assert!(message("output = \"../x\"").contains("output must lie below"));
+        assert!(message("cache = \"/x\"").contains("cache must lie below"));
+        assert!(message("min-confidence = \"hihg\"").contains("`hihg`"));
+        assert!(message("jobs = 0").starts_with("caulk.toml:1:8: "));
+        assert!(message("= 1").starts_with("caulk.toml:1:1: "));
+    }
+
+    /// The template names every key, and means what it says.
+    #[test]
+    fn the_template_is_complete() {
+        assert!(parse(TEMPLATE, Path::new("t")).is_ok());
+        let is_setting = |l: &&str| l.strip_prefix("# ").is_some_and(|l| l.contains(" = ") || l.starts_with("[["));
+        let settings: Vec<&str> = TEMPLATE.lines().filter(is_setting).map(|l| &l[2..]).collect();
+        let all = parse(&settings.join("\n"), Path::new("t")).expect("every example is valid");
+        assert!(all.check(Path::new("t")).is_ok() && all.ignore.len() == 1);
+        let schema: serde_json::Value = serde_json::from_str(&schema()).expect("JSON");
+        for key in schema["properties"].as_object().expect("keys").keys() {
+            let named = settings.iter().any(|l| l.starts_with(&format!("{key} = ")) || *l == format!("[[{key}]]"));
+            assert!(named, "{key} is not in the template");
+        }
+    }
+
+    #[test]
+    fn the_schema_is_current() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/caulk.toml.json");
+        if std::env::var_os("CAULK_BLESS").is_some() {
+            std::fs::write(&path, schema()).expect("the repository is writable");
+        }
+        let written = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(written == schema(), "run the test with CAULK_BLESS=1 and look at the difference");
+    }
+}
