@@ -186,9 +186,8 @@ impl Machine<'_> {
         }
         let given: SmallVec<[Option<TermId>; 4]> = site.args.iter().map(|a| self.root(*a)).collect();
         self.forget_where(state, site.inst, |machine, _, class, holder| {
-            let modified = &machine.world.modified;
             let reached = holder.and_then(|root| machine.reached_from(root, &given));
-            reached.is_some() && opaque.iter().any(|f| modified.writes_class(*f, class))
+            reached.is_some() && opaque.iter().any(|f| machine.world.writes(*f, class))
         });
     }
 

@@ -10,7 +10,7 @@ use caulk_summary::{Action, BlockId, Destination, Guard, Subject, Summary};
 use caulk_useflow::CallEffect;
 use smallvec::{SmallVec, smallvec};
 
-use crate::frame::{Class, is_pointer, width_of};
+use crate::frame::{Class, field_class, is_pointer, width_of};
 use crate::machine::Machine;
 use crate::state::{Fate, State};
 use crate::symbols::{Key, Moment, Origin};
@@ -569,7 +569,7 @@ impl<'a> Machine<'a> {
 
     fn step_address(&mut self, site: &Site<'_>, base: TermId, step: &PathStep) -> (TermId, Class) {
         let class = match (step.field, self.origin(base)) {
-            (Some((ty, offset)), _) => Class::Field(ty, offset),
+            (Some((ty, offset)), _) => field_class(self.frame.program, ty, offset),
             (None, Origin::Global(global)) => Class::Global(global),
             (None, Origin::Local(local)) => Class::Local(local),
             _ => Class::Other,
@@ -620,10 +620,10 @@ impl<'a> Machine<'a> {
                 if !program.has_body(target) {
                     return above.is_some_and(|index| given[index] == Some(root) && !is_const(target, index));
                 }
-                let modified = &machine.world.modified;
-                modified.writes_class(target, class)
+                let world = machine.world;
+                (matches!(class, Class::Field(..) | Class::Global(_)) && world.writes(target, class))
                     || above.is_some_and(|index| {
-                        modified.writes_through(target, index)
+                        world.writes(target, Class::Other)
                             && (key == keys[index]
                                 || (given[index] == Some(root) && !matches!(class, Class::Field(..))))
                     })
@@ -632,7 +632,7 @@ impl<'a> Machine<'a> {
         self.forget_where(state, site.inst, choose);
         for (index, root) in given.iter().enumerate() {
             let writes = |t: &FuncId| match program.has_body(*t) {
-                true => self.world.modified.writes_through(*t, index),
+                true => self.world.writes(*t, Class::Other),
                 false => !is_const(*t, index),
             };
             if let Some(root) = root

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use caulk_ir::{BlockId, Body, CastOp, Constant, EntityVec, Inst, InstId, Operand, Step, Type};
 use caulk_program::{FuncId, GlobalVarId, Program, TypeId, UnitId};
 use caulk_useflow::Liveness;
+use caulk_useflow::modified::{Place, field_place};
 use smallvec::SmallVec;
 
 /// Where a cell of memory lies, as far as the code that addresses it tells. Two cells of different known classes are never one.
@@ -170,6 +171,15 @@ impl<'a> Frame<'a> {
     }
 }
 
+/// The class of a field, whatever structure around it the code goes through.
+pub fn field_class(program: &Program, ty: TypeId, offset: u64) -> Class {
+    match field_place(program, ty, offset) {
+        Place::Field(ty, offset) => Class::Field(ty, offset),
+        Place::Global(global) => Class::Global(global),
+        Place::Plain => Class::Other,
+    }
+}
+
 /// The class of the cell at an address in some body.
 pub fn class_at(program: &Program, unit: UnitId, body: &Body, address: Operand) -> Class {
     let mut at = address;
@@ -186,7 +196,7 @@ pub fn class_at(program: &Program, unit: UnitId, body: &Body, address: Operand) 
             Operand::Value(v) => match &body.insts[v] {
                 Inst::Local { .. } => return Class::Local(v),
                 Inst::Address { base, steps } => match last_field(steps) {
-                    Some((ty, offset)) => return Class::Field(program.resolve_struct(unit, ty), offset),
+                    Some((ty, offset)) => return field_class(program, program.resolve_struct(unit, ty), offset),
                     None => at = *base,
                 },
                 Inst::Cast { op: CastOp::Bits | CastOp::PtrToInt | CastOp::IntToPtr, value, .. } => at = *value,

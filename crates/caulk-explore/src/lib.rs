@@ -17,7 +17,6 @@ mod frame;
 mod machine;
 mod memory;
 mod merge;
-mod modified;
 mod ownership;
 mod search;
 mod state;

@@ -2,18 +2,18 @@
 
 use caulk_ir::InstId;
 use caulk_program::{FuncId, Program};
+use caulk_useflow::modified::Place;
 use caulk_useflow::{Analysis, CallEffect, UseflowConfig, effect_of};
 
 use crate::config::ExploreConfig;
 use crate::effects::EffectCache;
-use crate::modified::Modified;
+use crate::frame::Class;
 
 pub struct World<'a> {
     pub program: &'a Program,
     pub useflow: &'a UseflowConfig,
     pub analysis: &'a Analysis,
     pub config: &'a ExploreConfig,
-    pub modified: Modified,
     pub effects: EffectCache,
 }
 
@@ -24,14 +24,7 @@ impl<'a> World<'a> {
         analysis: &'a Analysis,
         config: &'a ExploreConfig,
     ) -> Self {
-        Self {
-            program,
-            useflow,
-            analysis,
-            config,
-            modified: Modified::new(program),
-            effects: EffectCache::new(program),
-        }
+        Self { program, useflow, analysis, config, effects: EffectCache::new(program) }
     }
 
     /// What stage one knows of a call.
@@ -39,6 +32,16 @@ impl<'a> World<'a> {
         let site = self.program.call_site(function, inst)?;
         let analysis = self.analysis;
         effect_of(self.program, self.useflow, site, &|f| Some(analysis.summary(f)))
+    }
+
+    /// Whether a function may write to cells of a class, wherever they are.
+    pub fn writes(&self, function: FuncId, class: Class) -> bool {
+        let place = match class {
+            Class::Field(ty, offset) => Place::Field(ty, offset),
+            Class::Global(global) => Place::Global(global),
+            Class::Local(_) | Class::Other => Place::Plain,
+        };
+        self.analysis.survey.modified.may_write(function, place)
     }
 
     /// Whether a call does different things for different arguments, as far as stage one can tell.
