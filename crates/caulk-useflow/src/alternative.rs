@@ -4,7 +4,7 @@ use caulk_ir::{InstId, VarId};
 use caulk_memory::{Cell, ValueId};
 use smallvec::SmallVec;
 
-use crate::facts::{FactList, shared};
+use crate::facts::{FactList, keep_shared};
 
 /// The finite-state machine of an object (SMOKE's, with Melton's states).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -132,9 +132,7 @@ impl Alternative {
     }
 
     fn absorb(&mut self, other: &Alternative) -> bool {
-        let facts = shared(&self.facts, &other.facts);
-        let mut changed = facts != self.facts;
-        self.facts = facts;
+        let mut changed = keep_shared(&mut self.facts, &other.facts);
         for var in &other.vars {
             if !self.vars.contains(var) {
                 self.vars.push(*var);

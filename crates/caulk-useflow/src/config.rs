@@ -10,6 +10,12 @@ pub struct UseflowConfig {
     pub max_facts: usize,
     /// How often a block is visited for one object before its state counts as stable.
     pub max_visits: u32,
+    /// Blocks run in one function, over all its objects, before those still to come are followed coarsely: with
+    /// `tired_alternatives` and `tired_visits` in place of the two above. Few functions come near it; the loop of an interpreter, where
+    /// every object goes round through every instruction, would else cost as much as all the rest.
+    pub max_block_runs: u32,
+    pub tired_alternatives: usize,
+    pub tired_visits: u32,
     /// Objects tracked in one function; the rest is given up.
     pub max_objects: usize,
     /// Actions of one summary.
@@ -28,6 +34,9 @@ impl Default for UseflowConfig {
             max_alternatives: 8,
             max_facts: 12,
             max_visits: 12,
+            max_block_runs: 20_000,
+            tired_alternatives: 2,
+            tired_visits: 2,
             max_objects: 256,
             max_actions: 64,
             max_rounds: 4,

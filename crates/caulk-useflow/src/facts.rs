@@ -428,11 +428,17 @@ pub fn learn(facts: &mut FactList, fact: Fact, max: usize) -> bool {
     true
 }
 
-/// What two ways share: for each value both know something of, the nearest relation that covers both.
-pub fn shared(a: &FactList, b: &FactList) -> FactList {
-    let cover =
-        |&(key, r): &Fact| b.iter().find(|f| f.0 == key).and_then(|&(_, other)| cover(r, other)).map(|r| (key, r));
-    a.iter().filter_map(cover).collect()
+/// Keeps what another way shares: for each value both know something of, the nearest relation that covers both. True when
+/// something changed.
+pub fn keep_shared(facts: &mut FactList, other: &FactList) -> bool {
+    let mut changed = false;
+    facts.retain(|(key, relation)| {
+        let both = other.iter().find(|f| f.0 == *key).and_then(|f| cover(*relation, f.1));
+        changed |= both != Some(*relation);
+        *relation = both.unwrap_or(*relation);
+        both.is_some()
+    });
+    changed
 }
 
 /// A relation implied by both. Unlike numbers are covered by their sign only, so that loops settle.

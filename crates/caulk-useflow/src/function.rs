@@ -16,6 +16,7 @@ use crate::liveness::Liveness;
 use crate::modified::Modified;
 use crate::saved::Initial;
 use crate::stale::Answers;
+use crate::steps::Steps;
 
 pub struct View<'a> {
     pub program: &'a Program,
@@ -30,8 +31,11 @@ pub struct View<'a> {
     /// Position of each block in reverse post-order.
     pub order: EntityVec<BlockId, u32>,
     pub liveness: Liveness,
+    pub steps: Steps,
     /// The effect of each call, by instruction; None where there is none.
     pub calls: EntityVec<InstId, Option<Rc<CallEffect<'a>>>>,
+    /// Blocks run so far, for all objects.
+    pub block_runs: u32,
     /// More objects than the configuration allows: some are not followed.
     pub too_many_objects: bool,
     /// Some guard was told loosely.
@@ -95,6 +99,7 @@ impl<'a> View<'a> {
             values: ValueTable::new(program, unit, body),
             keys,
             liveness: Liveness::new(body, &homes),
+            steps: Steps::new(body),
             homes,
             order,
             calls,
@@ -102,10 +107,23 @@ impl<'a> View<'a> {
             stale: vec![None; body.insts.len()].into(),
             initial: FxHashMap::default(),
             too_many_objects: false,
+            block_runs: 0,
             loosely_told: false,
         };
         view.find_saved_loads();
         view
+    }
+
+    /// Alternatives to keep apart at one block.
+    pub fn max_alternatives(&self) -> usize {
+        let tired = self.block_runs > self.config.max_block_runs;
+        if tired { self.config.tired_alternatives } else { self.config.max_alternatives }
+    }
+
+    /// Visits of one block before its alternatives are merged.
+    pub fn max_visits(&self) -> u32 {
+        let tired = self.block_runs > self.config.max_block_runs;
+        if tired { self.config.tired_visits } else { self.config.max_visits }
     }
 
     /// The argument of a call that an access path of the callee starts at.

@@ -27,6 +27,7 @@ mod saved;
 mod schedule;
 mod slots;
 mod stale;
+mod steps;
 mod summarize;
 mod survey;
 mod swallow;

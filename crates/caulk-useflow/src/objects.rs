@@ -185,8 +185,9 @@ pub fn given_values(view: &mut View<'_>) -> Vec<ValueId> {
                     values.extend(call.args.iter().filter_map(|a| view.values.of_operand(*a)).map(|c| c.base));
                 }
                 for action in &effect.summary.actions {
-                    // What a callee may do to a part of what it is given is not worth following.
-                    let is_far = |path: &AccessPath| action.guard.is_hidden() && !path.steps.is_empty();
+                    // What a callee may do to a part of what it is given is not worth following, unless it frees it.
+                    let near = usize::from(matches!(action.to, Destination::Free { .. }));
+                    let is_far = |path: &AccessPath| action.guard.is_hidden() && path.steps.len() > near;
                     if let Subject::Value(path) = &action.subject
                         && !is_far(path)
                     {

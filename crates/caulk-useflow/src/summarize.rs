@@ -410,7 +410,11 @@ impl<'a> Summarizer<'a> {
             let did: Vec<Exit> = outcomes.iter().filter(|(_, d)| d.contains(&to)).map(|(e, _)| e.clone()).collect();
             let did_not: Vec<Exit> =
                 outcomes.iter().filter(|(_, d)| !d.contains(&to)).map(|(e, _)| e.clone()).collect();
-            let guard = loose_guard(&mut self.view, &did, &did_not);
+            let mut guard = loose_guard(&mut self.view, &did, &did_not);
+            // What a callee does only sometimes is no more certain one call further up.
+            if guard == Guard::Always && did.iter().all(|(_, a)| a.rests_on_hidden) {
+                guard = Guard::Hidden;
+            }
             self.report.summary.actions.push(Action { subject: Subject::Value(path.clone()), to, guard });
         }
     }

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::{Propagation, names};
 use crate::alternative::{Alternative, Status};
-use crate::facts::{Fact, Key, learn, shared};
+use crate::facts::{Fact, Key, keep_shared, learn};
 use crate::function::Resolved;
 use crate::history::Event;
 
@@ -63,8 +63,7 @@ impl Propagation<'_, '_> {
         match self.flow.facts_at.entry(inst) {
             Entry::Vacant(slot) => drop(slot.insert(current.facts.clone())),
             Entry::Occupied(mut known) => {
-                let both = shared(known.get(), &current.facts);
-                *known.get_mut() = both;
+                keep_shared(known.get_mut(), &current.facts);
             }
         }
     }

@@ -135,8 +135,7 @@ impl Propagation<'_, '_> {
             let is_phi_here = homes[*name] == to && matches!(body.insts[*name], Inst::Phi { .. });
             is_phi_here || liveness.is_live_in(to, *name)
         });
-        let changed =
-            merge(&mut self.entries[to.index()], current, self.view.config.max_alternatives, &mut self.flow.cut);
+        let changed = merge(&mut self.entries[to.index()], current, self.view.max_alternatives(), &mut self.flow.cut);
         if changed {
             self.work.insert((self.view.order[to], to));
         }

@@ -15,6 +15,7 @@ use crate::alternative::{Alternative, Status, collapse, merge};
 use crate::facts::{Fact, FactList, Key, learn};
 use crate::function::View;
 use crate::history::{Event, History};
+use crate::steps::Step;
 
 /// What came of following an object.
 #[derive(Debug, Default)]
@@ -106,13 +107,16 @@ impl<'v, 'a> Propagation<'v, 'a> {
             }
             Start::After(call) => this.begin_after(call, first),
         }
-        while let Some((_, block)) = this.work.pop_first() {
+        let mut last = 0;
+        while let Some((order, block)) = this.next_block(last) {
+            last = order;
             this.visits[block.index()] += 1;
+            this.view.block_runs += 1;
             let visits = this.visits[block.index()];
-            if visits > this.view.config.max_visits {
+            if visits > this.view.max_visits() {
                 this.flow.cut = true;
                 collapse(&mut this.entries[block.index()]);
-                if visits > 2 * this.view.config.max_visits {
+                if visits > 2 * this.view.max_visits() {
                     continue;
                 }
             }
@@ -128,6 +132,14 @@ impl<'v, 'a> Propagation<'v, 'a> {
         }
         this.collect_visited();
         this.flow
+    }
+
+    /// The next block after the last one in control flow; back to the first only when the rest is done. The head of a loop is
+    /// so run again once for all of its back edges: an interpreter has hundreds.
+    fn next_block(&mut self, last: u32) -> Option<(u32, BlockId)> {
+        let next = self.work.range((last, BlockId(0))..).next().or_else(|| self.work.first()).copied()?;
+        self.work.remove(&next);
+        Some(next)
     }
 
     fn begin_after(&mut self, call: InstId, first: Vec<Alternative>) {
@@ -153,17 +165,17 @@ impl<'v, 'a> Propagation<'v, 'a> {
     /// Runs alternatives from an instruction to the end of its block and on over its edges, all abreast: a call may split
     /// one by what its result will tell, and what comes out alike is merged again at once.
     fn run_block(&mut self, block: BlockId, from: InstId, mut abreast: Vec<Alternative>) {
-        let end = self.view.body.blocks[block].end;
-        let max = self.view.config.max_alternatives;
+        let max = self.view.max_alternatives();
         let mut split: SmallVec<[Alternative; 2]> = SmallVec::new();
-        for number in from.0..end.0 {
-            let inst = InstId(number);
+        for index in self.view.steps.range(block, from) {
+            let Step { inst, changes_facts } = self.view.steps.get(index);
             self.view.keys.here = (block, inst);
-            abreast.retain_mut(|current| self.step(block, inst, current, &mut split));
-            if !split.is_empty() {
-                for alternative in split.drain(..) {
-                    merge(&mut abreast, alternative, max, &mut self.flow.cut);
-                }
+            abreast.retain_mut(|current| {
+                let is_settled = current.status != Status::Live;
+                (is_settled && !changes_facts) || self.step(block, inst, current, &mut split)
+            });
+            for alternative in split.drain(..) {
+                merge(&mut abreast, alternative, max, &mut self.flow.cut);
             }
             if abreast.is_empty() {
                 return;
