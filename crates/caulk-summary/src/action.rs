@@ -1,6 +1,6 @@
 //! Actions and summaries.
 
-use caulk_memory::{AccessPath, PathRoot};
+use caulk_memory::{AccessPath, PathRoot, Relation};
 use caulk_models::FamilyId;
 use caulk_program::FuncId;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,8 @@ pub struct Block {
     /// Where it is allocated: the call in the function that calls the allocator, and the calls on the way to it, outermost
     /// first. Each is a function and a line in its file.
     pub chain: Vec<(FuncId, u32)>,
+    /// What the caller must have given for it to exist, whatever else tells of it: a size that is not zero.
+    pub needs: Vec<(AccessPath, Relation)>,
 }
 
 /// What an action is about.

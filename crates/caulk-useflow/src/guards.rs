@@ -156,6 +156,28 @@ fn given(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(InstId,
     None
 }
 
+/// Conditions of a block that are kept.
+const MAX_NEEDS: usize = 3;
+
+/// What the caller must have given for a block to be handed out: what is known of it on all ways that do so.
+pub fn needs(view: &mut View<'_>, handed: &[(InstId, Alternative)]) -> Vec<(AccessPath, Relation)> {
+    let Some(((exit, first), rest)) = handed.split_first() else { return Vec::new() };
+    let mut needs = facts_of_caller(view, *exit, first);
+    for (exit, alternative) in rest {
+        needs = shared_needs(&needs, &facts_of_caller(view, *exit, alternative));
+    }
+    needs.sort();
+    needs.dedup_by(|a, b| a.0 == b.0);
+    needs.truncate(MAX_NEEDS);
+    needs
+}
+
+/// What either of two blocks needs that are one to the caller.
+pub fn shared_needs(a: &[(AccessPath, Relation)], b: &[(AccessPath, Relation)]) -> Vec<(AccessPath, Relation)> {
+    let other = |path: &AccessPath| b.iter().find(|n| n.0 == *path).map(|n| n.1);
+    a.iter().filter_map(|(path, relation)| Some((path.clone(), cover(*relation, other(path)?)?))).collect()
+}
+
 /// What is known at an exit of values as the caller gave them. What is loaded from memory the caller may not have written is
 /// hidden.
 fn facts_of_caller(view: &mut View<'_>, exit: InstId, alternative: &Alternative) -> Vec<(AccessPath, Relation)> {

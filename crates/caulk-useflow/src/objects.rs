@@ -9,7 +9,7 @@ use caulk_summary::{BlockId, Destination, Guard, Subject};
 use rustc_hash::FxHashSet;
 
 use crate::alternative::Alternative;
-use crate::facts::{Fact, FactList, Key};
+use crate::facts::{Fact, FactList, Key, learn};
 use crate::function::{Resolved, View};
 use crate::history::{Event, History, NONE};
 use crate::propagate::{Propagation, variable_at};
@@ -113,6 +113,15 @@ fn fresh_block(
                 object.first.facts.extend(still);
             }
             Guard::Hidden => {}
+        }
+    }
+    for (path, relation) in &block.needs {
+        let facts = given(view, call, path, *relation)?;
+        for (key, relation) in facts {
+            let is_filled = matches!(view.keys.get(key), Key::Loaded(cell) if object.first.cells.contains(&cell));
+            if !is_filled && !learn(&mut object.first.facts, (key, relation), view.config.max_facts) {
+                return None;
+            }
         }
     }
     let own = object.first.has_name(call).then(|| view.values.of_inst(call)).flatten();

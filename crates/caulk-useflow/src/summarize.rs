@@ -13,7 +13,7 @@ use crate::alternative::{Alternative, Status};
 use crate::candidate::{Candidate, Kind};
 use crate::config::UseflowConfig;
 use crate::function::View;
-use crate::guards::{guard, guard_of_result, loose_guard, returned};
+use crate::guards::{guard, guard_of_result, loose_guard, needs, returned, shared_needs};
 use crate::history::History;
 use crate::objects::{Fresh, fresh, given_start, given_values};
 use crate::propagate::{Propagation, Start};
@@ -234,12 +234,18 @@ impl<'a> Summarizer<'a> {
         let absent = Propagation::run_absent(&mut self.view, &mut self.history, object.call, object.failure);
         let to_return = AccessPath::root(PathRoot::Return);
         self.note_fresh_returns(object, &handed, &to_return, &absent.exits);
-        let id = match self.block_returned_already(&paths, &to_return) {
-            Some(id) => id,
-            None => {
-                let id = BlockId(self.report.summary.blocks.len() as u32);
-                self.report.summary.blocks.push(Block { family: object.family, chain: object.chain.clone() });
+        let exits: Vec<Exit> = handed.iter().map(|(exit, _)| exit.clone()).collect();
+        let needs = needs(&mut self.view, &exits);
+        let blocks = &mut self.report.summary.blocks;
+        let id = match block_returned_already(&self.report.summary.actions, &paths, &to_return) {
+            Some(id) => {
+                let known = &mut blocks[id.0 as usize].needs;
+                *known = shared_needs(known, &needs);
                 id
+            }
+            None => {
+                blocks.push(Block { family: object.family, chain: object.chain.clone(), needs });
+                BlockId(blocks.len() as u32 - 1)
             }
         };
         for path in paths {
@@ -350,17 +356,6 @@ impl<'a> Summarizer<'a> {
         }
         let guard = if null { Guard::Told(Relation::NONZERO, None) } else { Guard::Always };
         self.report.summary.actions.iter_mut().filter(|a| is_returned(a)).for_each(|a| a.guard = guard.clone());
-    }
-
-    /// Two blocks that are returned on different branches are one block to the caller.
-    fn block_returned_already(&self, paths: &[AccessPath], to_return: &AccessPath) -> Option<BlockId> {
-        if !paths.contains(to_return) {
-            return None;
-        }
-        self.report.summary.actions.iter().find_map(|a| match (&a.subject, &a.to) {
-            (Subject::Alloc(id), Destination::Store(to)) if to == to_return => Some(*id),
-            _ => None,
-        })
     }
 
     fn follow_given(&mut self, value: ValueId, overwritten: &mut Vec<AccessPath>) {
@@ -552,6 +547,17 @@ pub enum Fate {
     /// The caller can reach it by these paths.
     HandedOut(Vec<AccessPath>),
     Leaked,
+}
+
+/// Two blocks that are returned on different branches are one block to the caller.
+fn block_returned_already(actions: &[Action], paths: &[AccessPath], to_return: &AccessPath) -> Option<BlockId> {
+    if !paths.contains(to_return) {
+        return None;
+    }
+    actions.iter().find_map(|a| match (&a.subject, &a.to) {
+        (Subject::Alloc(id), Destination::Store(to)) if to == to_return => Some(*id),
+        _ => None,
+    })
 }
 
 /// The guard under which one of two effects happens.
