@@ -149,7 +149,11 @@ impl<'a> Machine<'a> {
         let width = width_of(ty).unwrap_or(64);
         let returned =
             |a: &&Action| matches!(&a.to, Destination::Store(to) if to.root == PathRoot::Return && to.steps.is_empty());
-        let mut origin = Origin::Result(site.inst);
+        let inside = summary.result_inside.and_then(|index| site.args.get(index as usize));
+        let mut origin = match inside.and_then(|argument| self.root(*argument)) {
+            Some(root) => Origin::Derived(root),
+            None => Origin::Result(site.inst),
+        };
         for action in summary.actions.iter().filter(returned) {
             match &action.subject {
                 Subject::Alloc(_) => {

@@ -62,7 +62,8 @@ impl EffectCache {
     pub fn get(&self, world: &World<'_>, function: FuncId) -> Option<Arc<Effects>> {
         let index = function.0 as usize;
         let (_, size) = world.program.body_size(function);
-        if self.in_cycle[index] || !world.program.has_body(function) || size > world.config.max_callee_size {
+        let has_no_use = world.analysis.summary(function).is_model || !world.program.has_body(function);
+        if self.in_cycle[index] || has_no_use || size > world.config.max_callee_size {
             return None;
         }
         self.slots[index].get_or_init(|| work_out(world, function).map(Arc::new)).clone()

@@ -49,10 +49,11 @@ pub struct ValueTable {
 }
 
 impl ValueTable {
-    pub fn new(program: &Program, unit: UnitId, body: &Body) -> Self {
+    /// `inside`: the argument of a call that its result points into, if that is known.
+    pub fn new(program: &Program, unit: UnitId, body: &Body, inside: &dyn Fn(InstId) -> Option<u32>) -> Self {
         let mut table = ValueTable { of_inst: vec![None; body.insts.len()], ..ValueTable::default() };
         table.intern(ValueNode::Nothing, 0);
-        let mut builder = Builder { program, unit, body, table: &mut table };
+        let mut builder = Builder { program, unit, body, inside, table: &mut table };
         for constant in body.consts.keys() {
             let cell = builder.constant(body.consts[constant]);
             builder.table.of_const.push(cell);
@@ -200,6 +201,7 @@ struct Builder<'a> {
     program: &'a Program,
     unit: UnitId,
     body: &'a Body,
+    inside: &'a dyn Fn(InstId) -> Option<u32>,
     table: &'a mut ValueTable,
 }
 
@@ -265,9 +267,19 @@ impl Builder<'_> {
                 }
                 same.or_else(|| self.root(ValueNode::Opaque(id)))
             }
-            inst if is_pointer(inst) => self.root(ValueNode::Opaque(id)),
+            inst if is_pointer(inst) => match self.inside_argument(id) {
+                Some(cell) => Some(cell),
+                None => self.root(ValueNode::Opaque(id)),
+            },
             _ => None,
         }
+    }
+
+    fn inside_argument(&mut self, id: InstId) -> Option<Cell> {
+        let index = (self.inside)(id)?;
+        let argument = *self.body.insts[id].call()?.args.get(index as usize)?;
+        let cell = self.operand(argument)?;
+        Some(Cell { offset: Offset::Any, ..cell })
     }
 
     fn address(&mut self, base: Cell, steps: &[Step]) -> Cell {

@@ -10,6 +10,7 @@
 mod attributes;
 mod bundled;
 mod condition;
+mod containers;
 mod error;
 mod family;
 mod lower;
@@ -21,6 +22,7 @@ mod table;
 
 pub use attributes::{DeclAttributes, ParamAttributes};
 pub use condition::{Atom, Comparison, Condition, Operator, Success};
+pub use containers::{Member, container_member};
 pub use error::ModelError;
 pub use family::{Family, FamilyId};
 pub use model::{Effect, EffectKind, Model, OldBlock, Origin, Purity, Varargs};

@@ -91,6 +91,10 @@ pub struct Summary {
     pub no_return: bool,
     /// Never returns null.
     pub nonnull_result: bool,
+    /// Says all there is to know, whatever the body is like: a model, where there is a body as well.
+    pub is_model: bool,
+    /// The result points into what this argument points to, at some offset or other.
+    pub result_inside: Option<u32>,
     /// Values the caller knows that may be overwritten (not counting what `actions` store).
     pub overwritten: Vec<AccessPath>,
     /// Some told guard is sure only when the result says that nothing was done; otherwise it is most likely so.

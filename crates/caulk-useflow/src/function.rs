@@ -89,6 +89,8 @@ impl<'a> View<'a> {
                 }
             });
         }
+        let inside = |inst: InstId| calls[inst].as_ref().and_then(|c| c.summary.result_inside);
+        let values = ValueTable::new(program, unit, body, &inside);
         let mut view = Self {
             program,
             config,
@@ -96,7 +98,7 @@ impl<'a> View<'a> {
             id,
 
             body,
-            values: ValueTable::new(program, unit, body),
+            values,
             keys,
             liveness: Liveness::new(body, &homes),
             steps: Steps::new(body),
@@ -228,7 +230,8 @@ pub fn effect_of<'a>(
         several => Cow::Owned(combine(several, many)),
     };
     let effect = CallEffect { summary, unknown: false };
-    (!effect.summary.is_empty() || effect.summary.nonnull_result).then_some(effect)
+    let says_something = |s: &Summary| !s.is_empty() || s.nonnull_result || s.result_inside.is_some();
+    says_something(&effect.summary).then_some(effect)
 }
 
 /// The effect of a call that may reach several functions: what all do is certain; what some do takes the argument all the

@@ -10,6 +10,7 @@
 mod alternative;
 mod candidate;
 mod config;
+mod containers;
 mod dot;
 mod explain;
 mod facts;

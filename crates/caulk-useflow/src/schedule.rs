@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::config::UseflowConfig;
+use crate::containers::{self, Told};
 use crate::function::{is_impure, is_relevant};
 use crate::library;
 use crate::slots::missed_fields;
@@ -97,14 +98,25 @@ fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &
         let targets = program.targets(site);
         targets.is_empty() || targets.iter().any(|t| summary_of(*t).is_some_and(|s| !s.is_empty()))
     });
+    let told = containers::told(program, function);
+    let besides = match told {
+        Some(Told::Everything(summary)) => {
+            return Outcome::Analysed(Box::new(Report { summary, ..Report::default() }));
+        }
+        Some(Told::Besides(actions)) => actions,
+        None => Vec::new(),
+    };
     let Some(body) = program.body(function) else { return Outcome::Skipped(Box::default()) };
     let impure = is_impure(program, function, &body, &summary_of);
     if !is_relevant(&body, calls_matter) {
         let mut report = Report::default();
+        report.summary.actions = besides;
         report.summary.impure = impure;
         return Outcome::Skipped(Box::new(report));
     }
     let mut report = summarize(world, function, &body, &summary_of);
+    report.summary.actions.extend(besides);
+    report.summary.actions.sort();
     report.summary.impure = impure;
     Outcome::Analysed(Box::new(report))
 }

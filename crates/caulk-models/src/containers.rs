@@ -1,0 +1,148 @@
+//! The containers of the C++ standard library: what their member functions do with the elements.
+//!
+//! Their code is in headers, so it could be read like any other, but it speaks of arrays, nodes and iterators, and what it
+//! says of one element is lost on the way. A container of pointers owns nothing it points to: what it alone holds is lost
+//! with it. Elements that are structures go out of sight.
+
+/// What a member function of a container does with the elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Member {
+    /// The last argument points to an element, which goes in.
+    Adds,
+    /// The result is a reference to an element.
+    Gives,
+    /// A constructor. It copies the elements of another container, if that is its argument.
+    Makes,
+    /// Nothing: makes room, or destroys the container.
+    Leaves,
+    /// What the last argument points to is copied into the container, and what it holds with it.
+    Copies,
+    /// Anything else, such as giving out an iterator: whoever has that may do anything to any element.
+    Other,
+}
+
+/// Containers whose first template argument is what they hold.
+const SEQUENCES: [&str; 7] = ["vector", "list", "deque", "forward_list", "stack", "queue", "priority_queue"];
+/// Containers whose second one is.
+const MAPS: [&str; 2] = ["map", "unordered_map"];
+/// Containers whose elements are reached through iterators only.
+const SETS: [&str; 6] = ["set", "multiset", "unordered_set", "unordered_multiset", "multimap", "unordered_multimap"];
+
+const ADDS: [&str; 7] = ["push_back", "push_front", "push", "insert", "emplace_back", "emplace_front", "insert_after"];
+const GIVES: [&str; 5] = ["operator[]", "at", "front", "back", "top"];
+/// The end of a container by itself leads to no element; whoever walks there from somewhere has that from another member.
+/// Whoever asks how many elements there are is about to look at all of them, so `size` and `empty` are not among these.
+const LEAVES: [&str; 7] = ["capacity", "max_size", "reserve", "get_allocator", "clear", "end", "cend"];
+
+/// What a function does, by its name in the source with template arguments, if it is a member of a container whose elements
+/// matter.
+#[must_use]
+pub fn container_member(name: &str) -> Option<Member> {
+    let parts = split(name, "::");
+    let (member, rest) = parts.split_last()?;
+    let (class, namespaces) = rest.split_last()?;
+    // Versions of the library live in namespaces of their own: `std::__cxx11`, `std::__1`.
+    let (std, versions) = namespaces.split_first()?;
+    if *std != "std" || !versions.iter().all(|n| n.starts_with("__")) {
+        return None;
+    }
+    let (class, arguments) = class.split_once('<')?;
+    let arguments = split(arguments.strip_suffix('>')?, ",");
+    let held = match class {
+        class if SEQUENCES.contains(&class) => arguments.first(),
+        class if MAPS.contains(&class) => arguments.get(1),
+        class if SETS.contains(&class) => None,
+        _ => return None,
+    };
+    let holds_pointers = held.is_some_and(|ty| ty.ends_with('*'));
+    let copies = ADDS.contains(&member.split('<').next().unwrap_or(member));
+    match (holds_pointers, copies) {
+        (true, _) => Some(classify(class, member)),
+        (false, true) => Some(Member::Copies),
+        (false, false) => None,
+    }
+}
+
+fn classify(class: &str, member: &str) -> Member {
+    // A template that inserts is given a range, one that emplaces an element.
+    let plain = if member.starts_with("emplace") { member.split('<').next().unwrap_or(member) } else { member };
+    let is_map = MAPS.contains(&class);
+    match plain {
+        name if ADDS.contains(&name) => {
+            if is_map {
+                Member::Copies
+            } else {
+                Member::Adds
+            }
+        }
+        name if GIVES.contains(&name) => Member::Gives,
+        name if LEAVES.contains(&name) => Member::Leaves,
+        name if name == class => Member::Makes,
+        name if name.strip_prefix('~') == Some(class) => Member::Leaves,
+        _ => Member::Other,
+    }
+}
+
+/// Splits where no template argument list is open.
+fn split<'a>(text: &'a str, separator: &str) -> Vec<&'a str> {
+    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0usize);
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'<' | b'(' => depth += 1,
+            b'>' | b')' => depth = depth.saturating_sub(1),
+            _ if depth == 0 && text.as_bytes()[at..].starts_with(separator.as_bytes()) => {
+                parts.push(text[start..at].trim());
+                at += separator.len();
+                start = at;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    parts.push(text[start..].trim());
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_of_containers_of_pointers() {
+        let vector = |member: &str| container_member(&format!("std::vector<char*, std::allocator<char*> >::{member}"));
+        assert_eq!(vector("push_back"), Some(Member::Adds));
+        assert_eq!(vector("emplace_back<char*&>"), Some(Member::Adds));
+        assert_eq!(vector("insert<char**, void>"), Some(Member::Other));
+        assert_eq!(vector("operator[]"), Some(Member::Gives));
+        assert_eq!(vector("vector"), Some(Member::Makes));
+        assert_eq!(vector("~vector"), Some(Member::Leaves));
+        assert_eq!(vector("begin"), Some(Member::Other));
+        let list = "std::__cxx11::list<ns::T<int>*, std::allocator<ns::T<int>*> >::push_back";
+        assert_eq!(container_member(list), Some(Member::Adds));
+        let map = "std::map<int, char*, std::less<int>, std::allocator<std::pair<int const, char*> > >";
+        assert_eq!(container_member(&format!("{map}::operator[]")), Some(Member::Gives));
+        assert_eq!(container_member(&format!("{map}::insert")), Some(Member::Copies));
+        assert_eq!(container_member("std::vector<Pair, std::allocator<Pair> >::push_back"), Some(Member::Copies));
+        assert_eq!(container_member("std::set<char*, std::less<char*> >::insert"), Some(Member::Copies));
+    }
+
+    #[test]
+    fn everything_else_is_none_of_these() {
+        for name in [
+            "std::vector<int, std::allocator<int> >::size",
+            "std::set<char*, std::less<char*> >::find",
+            "std::map<char*, int, std::less<char*> >::operator[]",
+            "my::vector<char*>::push_back",
+            "std::vector<char*>::_Temporary_value::_M_val",
+            "main",
+            "operator<",
+            "",
+            "std::<::>::",
+        ] {
+            assert_eq!(container_member(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Member functions of C++ containers: their summaries come from what the standard says of them.
+//!
+//! To an analysis of one element a container is an object that holds it at some offset or other.
+
+use caulk_ir::Type;
+use caulk_memory::{AccessPath, Offset, PathRoot};
+use caulk_models::{Member, container_member};
+use caulk_program::{FuncId, Program};
+use caulk_summary::{Action, Destination, Guard, Subject, Summary};
+
+/// What is said of a member function, if it is one.
+pub enum Told {
+    /// All there is to know.
+    Everything(Summary),
+    /// What it does besides what its body says.
+    Besides(Vec<Action>),
+}
+
+pub fn told(program: &Program, function: FuncId) -> Option<Told> {
+    let info = program.function(function);
+    // Only members of `std` have such symbols, and most programs have none of them.
+    if !info.symbol.starts_with("_ZNSt") && !info.symbol.starts_with("_ZNKSt") {
+        return None;
+    }
+    let params = &info.declaration.signature.params;
+    let is_pointer = |index: usize| params.get(index) == Some(&Type::Ptr);
+    let class = |index: usize| info.declaration.params.get(index).and_then(|p| p.pointee.target);
+    let mut summary = Summary { impure: true, is_model: true, ..Summary::default() };
+    match container_member(info.name)? {
+        Member::Leaves => {}
+        Member::Makes if params.len() == 1 => {}
+        Member::Makes if class(0).is_some() && class(0) == class(1) => summary.actions.push(moved(elements(1))),
+        Member::Adds if params.len() > 1 && is_pointer(params.len() - 1) => {
+            let element = AccessPath::root(PathRoot::Param(params.len() as u32 - 1)).then(Offset::ZERO, None);
+            summary.actions.push(moved(element));
+        }
+        Member::Copies if params.len() > 1 && is_pointer(params.len() - 1) => {
+            let copied = AccessPath::root(PathRoot::Param(params.len() as u32 - 1));
+            let kept = Action { subject: Subject::Value(copied), to: Destination::Keep, guard: Guard::Always };
+            return Some(Told::Besides(vec![kept]));
+        }
+        Member::Gives if is_pointer(0) => summary.result_inside = Some(0),
+        _ => return Some(Told::Besides((0..params.len()).filter(|i| is_pointer(*i)).map(kept).collect())),
+    }
+    Some(Told::Everything(summary))
+}
+
+/// The elements of a container.
+fn elements(index: usize) -> AccessPath {
+    AccessPath::root(PathRoot::Param(index as u32)).then(Offset::Any, None)
+}
+
+fn moved(what: AccessPath) -> Action {
+    Action { subject: Subject::Value(what), to: Destination::Store(elements(0)), guard: Guard::Always }
+}
+
+fn kept(index: usize) -> Action {
+    Action { subject: Subject::Value(elements(index)), to: Destination::Keep, guard: Guard::Always }
+}
