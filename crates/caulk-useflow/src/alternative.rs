@@ -4,7 +4,8 @@ use caulk_ir::{InstId, VarId};
 use caulk_memory::{Cell, ValueId};
 use smallvec::SmallVec;
 
-use crate::facts::{FactList, keep_shared};
+use crate::fact_list::keep_shared;
+use crate::facts::FactList;
 
 /// The finite-state machine of an object (SMOKE's, with Melton's states).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

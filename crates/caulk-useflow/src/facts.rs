@@ -58,14 +58,20 @@ pub struct Keys {
 pub type Fact = (KeyId, Relation);
 pub type FactList = SmallVec<[Fact; 4]>;
 
+/// The first keys are those of the parameters. Facts about them are kept longest: what a function was given it asks for
+/// again, often at its end.
+pub const PARAMETER_KEYS: u32 = 16;
+
 /// Conditions are taken apart this deep.
 const MAX_DEPTH: usize = 8;
 
 impl Default for Keys {
     fn default() -> Self {
+        let keys: Vec<Key> = (0..PARAMETER_KEYS).map(|i| Key::Inst(InstId(i))).collect();
+        let index = keys.iter().enumerate().map(|(id, key)| (*key, KeyId(id as u32))).collect();
         Self {
-            keys: Vec::new(),
-            index: FxHashMap::default(),
+            keys,
+            index,
             pure_calls: FxHashMap::default(),
             saved: SavedLoads::default(),
             here: (Body::ENTRY, InstId(0)),
@@ -403,65 +409,5 @@ fn relation(op: CompareOp, constant: i64) -> Option<Relation> {
         CompareOp::UGt if constant == 0 => Some(Relation::NONZERO),
         CompareOp::UGe if constant == 1 => Some(Relation::NONZERO),
         _ => None,
-    }
-}
-
-/// Adds a fact; false when it contradicts what is known.
-pub fn learn(facts: &mut FactList, fact: Fact, max: usize) -> bool {
-    let (key, relation) = fact;
-    for known in facts.iter_mut().filter(|f| f.0 == key) {
-        if known.1.contradicts(relation) {
-            return false;
-        }
-        if known.1.implies(relation) {
-            return true;
-        }
-        if relation.implies(known.1) {
-            known.1 = relation;
-            return true;
-        }
-    }
-    if facts.len() >= max {
-        facts.remove(0);
-    }
-    facts.push((key, relation));
-    true
-}
-
-/// Keeps what another way shares: for each value both know something of, the nearest relation that covers both. True when
-/// something changed.
-pub fn keep_shared(facts: &mut FactList, other: &FactList) -> bool {
-    let mut changed = false;
-    facts.retain(|(key, relation)| {
-        let both = other.iter().find(|f| f.0 == *key).and_then(|f| cover(*relation, f.1));
-        changed |= both != Some(*relation);
-        *relation = both.unwrap_or(*relation);
-        both.is_some()
-    });
-    changed
-}
-
-/// A relation implied by both. Unlike numbers are covered by their sign only, so that loops settle.
-pub fn cover(a: Relation, b: Relation) -> Option<Relation> {
-    if a.implies(b) {
-        return Some(b);
-    }
-    if b.implies(a) {
-        return Some(a);
-    }
-    let signs = [Relation::at_least(1), Relation::at_most(-1), Relation::at_least(0), Relation::at_most(0)];
-    signs.into_iter().chain([Relation::NONZERO]).find(|r| a.implies(*r) && b.implies(*r))
-}
-
-/// The relation of `value + by`, from that of `value`, where nothing wraps.
-pub fn shifted(relation: Relation, by: i64) -> Option<Relation> {
-    match relation {
-        Relation::Eq(c) => c.checked_add(by).map(Relation::Eq),
-        Relation::Ne(c) => c.checked_add(by).map(Relation::Ne),
-        Relation::Range(low, high) => {
-            let low = if low == i64::MIN { low } else { low.checked_add(by)? };
-            let high = if high == i64::MAX { high } else { high.checked_add(by)? };
-            Some(Relation::Range(low, high))
-        }
     }
 }

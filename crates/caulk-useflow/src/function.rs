@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 
 use crate::config::UseflowConfig;
 use crate::facts::{Keys, number_of};
+use crate::freeing_loops::FreeingLoops;
 use crate::liveness::Liveness;
 use crate::modified::Modified;
 use crate::saved::Initial;
@@ -32,6 +33,7 @@ pub struct View<'a> {
     pub order: EntityVec<BlockId, u32>,
     pub liveness: Liveness,
     pub steps: Steps,
+    pub freeing_loops: FreeingLoops,
     /// The effect of each call, by instruction; None where there is none.
     pub calls: EntityVec<InstId, Option<Rc<CallEffect<'a>>>>,
     /// Blocks run so far, for all objects.
@@ -102,6 +104,7 @@ impl<'a> View<'a> {
             keys,
             liveness: Liveness::new(body, &homes),
             steps: Steps::new(body),
+            freeing_loops: FreeingLoops::default(),
             homes,
             order,
             calls,
@@ -113,6 +116,7 @@ impl<'a> View<'a> {
             loosely_told: false,
         };
         view.find_saved_loads();
+        view.freeing_loops = FreeingLoops::new(&mut view);
         view
     }
 

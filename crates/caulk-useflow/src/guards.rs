@@ -6,7 +6,8 @@ use caulk_summary::Guard;
 use smallvec::SmallVec;
 
 use crate::alternative::{Alternative, Status};
-use crate::facts::{Key, cover, number_of};
+use crate::fact_list::cover;
+use crate::facts::{Key, number_of};
 use crate::function::View;
 
 /// What is known of the returned value at an exit.
@@ -157,7 +158,7 @@ fn given(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(InstId,
 }
 
 /// Conditions of a block that are kept.
-const MAX_NEEDS: usize = 3;
+const MAX_NEEDS: usize = 4;
 
 /// What the caller must have given for a block to be handed out: what is known of it on all ways that do so.
 pub fn needs(view: &mut View<'_>, handed: &[(InstId, Alternative)]) -> Vec<(AccessPath, Relation)> {
@@ -167,15 +168,18 @@ pub fn needs(view: &mut View<'_>, handed: &[(InstId, Alternative)]) -> Vec<(Acce
         needs = shared_needs(&needs, &facts_of_caller(view, *exit, alternative));
     }
     needs.sort();
-    needs.dedup_by(|a, b| a.0 == b.0);
+    needs.dedup();
     needs.truncate(MAX_NEEDS);
     needs
 }
 
 /// What either of two blocks needs that are one to the caller.
 pub fn shared_needs(a: &[(AccessPath, Relation)], b: &[(AccessPath, Relation)]) -> Vec<(AccessPath, Relation)> {
-    let other = |path: &AccessPath| b.iter().find(|n| n.0 == *path).map(|n| n.1);
-    a.iter().filter_map(|(path, relation)| Some((path.clone(), cover(*relation, other(path)?)?))).collect()
+    let both = |(path, relation): &(AccessPath, Relation)| {
+        let other = b.iter().filter(|n| n.0 == *path);
+        other.filter_map(|n| cover(*relation, n.1)).map(|r| (path.clone(), r)).next()
+    };
+    a.iter().filter_map(both).collect()
 }
 
 /// What is known at an exit of values as the caller gave them. What is loaded from memory the caller may not have written is

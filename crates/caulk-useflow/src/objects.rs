@@ -9,7 +9,8 @@ use caulk_summary::{BlockId, Destination, Guard, Subject};
 use rustc_hash::FxHashSet;
 
 use crate::alternative::Alternative;
-use crate::facts::{Fact, FactList, Key, learn};
+use crate::fact_list::learn;
+use crate::facts::{Fact, FactList, Key};
 use crate::function::{Resolved, View};
 use crate::history::{Event, History, NONE};
 use crate::propagate::{Propagation, variable_at};

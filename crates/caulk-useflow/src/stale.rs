@@ -5,7 +5,8 @@ use caulk_memory::{Cell, Offset, Relation, ValueNode};
 use caulk_program::FuncId;
 use smallvec::SmallVec;
 
-use crate::facts::{FactList, Key, KeyId, learn};
+use crate::fact_list::learn;
+use crate::facts::{FactList, Key, KeyId};
 use crate::function::View;
 use crate::modified::{Place, field_place};
 use crate::saved::{Initial, SavedLoads};

@@ -3,13 +3,14 @@
 use std::collections::hash_map::Entry;
 
 use caulk_ir::{InstId, Operand, Type};
-use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueId, ValueNode};
+use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueId, ValueNode};
 use caulk_summary::{Action, Destination, Guard, Subject};
 use smallvec::SmallVec;
 
 use super::{Propagation, names};
 use crate::alternative::{Alternative, Status};
-use crate::facts::{Fact, Key, keep_shared, learn};
+use crate::fact_list::{keep_shared, learn};
+use crate::facts::{Fact, Key};
 use crate::function::Resolved;
 use crate::history::Event;
 
@@ -148,6 +149,7 @@ impl Propagation<'_, '_> {
     fn is_object(&self, resolved: Resolved, current: &Alternative) -> bool {
         match resolved {
             Resolved::Operand(operand) => names(current, operand),
+            Resolved::Cell(Cell { base, offset: Offset::Any }) => current.cells.iter().any(|c| c.base == base),
             Resolved::Cell(cell) => current.cells.contains(&cell),
         }
     }

@@ -1,13 +1,14 @@
 //! What an alternative learns and forgets on its way from block to block.
 
 use caulk_ir::entity::Entity;
-use caulk_ir::{BinaryOp, BlockId, Constant, Inst, InstId, Operand, Type};
+use caulk_ir::{BinaryOp, BlockId, CastOp, Constant, Inst, InstId, Operand, Type};
 use caulk_memory::{Cell, Relation, ValueNode};
 use smallvec::SmallVec;
 
 use super::{Propagation, Start, names};
 use crate::alternative::{Alternative, Status, merge};
-use crate::facts::{Fact, FactList, Key, KeyId, learn, number_of, shifted};
+use crate::fact_list::{learn, shifted};
+use crate::facts::{Fact, FactList, Key, KeyId, number_of};
 use crate::history::Event;
 
 impl Propagation<'_, '_> {
@@ -67,9 +68,17 @@ impl Propagation<'_, '_> {
             Some(_) => false,
             None => {
                 let base = self.view.values.of_operand(other).map(|c| self.view.values.node(c.base));
-                // What was there before is not what was allocated since.
-                let is_older = self.start != Start::Entry && matches!(base, Some(ValueNode::Param(_)));
-                is_older || matches!(base, Some(ValueNode::Local(_)))
+                // What was there before is not what was allocated since, nor what is read from where it was not put.
+                let is_fresh = self.start != Start::Entry;
+                match base {
+                    Some(ValueNode::Param(_)) => is_fresh,
+                    Some(ValueNode::Local(_)) => true,
+                    Some(ValueNode::Load(_, offset)) => {
+                        let is_there = current.holders().any(|c| c.offset.meets(offset));
+                        is_fresh && !is_there && current.status == Status::Live
+                    }
+                    _ => false,
+                }
             }
         }
     }
@@ -119,6 +128,9 @@ impl Propagation<'_, '_> {
         if !facts.iter().all(|fact| learn(&mut current.facts, *fact, max)) {
             return;
         }
+        if current.status == Status::Live && self.leaves_emptied(from, to, &current) {
+            return;
+        }
         let is_back_edge = self.view.order[to] <= self.view.order[from];
         let phi_facts = self.enter_phis(from, to, &mut current);
         if is_back_edge {
@@ -139,6 +151,16 @@ impl Propagation<'_, '_> {
         if changed {
             self.work.insert((self.view.order[to], to));
         }
+    }
+
+    /// A loop that frees all there is in what alone holds the object is left: it would have been freed.
+    fn leaves_emptied(&self, from: BlockId, to: BlockId, current: &Alternative) -> bool {
+        let is_named = current.names.iter().any(|name| self.view.liveness.is_live_in(to, *name));
+        let mut holders = current.holders().peekable();
+        !is_named
+            && current.vars.is_empty()
+            && holders.peek().is_some()
+            && holders.all(|cell| self.view.freeing_loops.empties(from, to, cell.base))
     }
 
     /// Names and facts pass from the values a phi takes over this edge to the phi itself.
@@ -173,9 +195,38 @@ impl Propagation<'_, '_> {
                 }
                 match self.view.evident(value) {
                     Some(relation) => FactList::from_slice(&[(key, relation)]),
-                    None => self.facts_of_sum(value, key, current),
+                    None => match self.truth(value, current) {
+                        Some(truth) => FactList::from_slice(&[(key, Relation::Eq(i64::from(truth)))]),
+                        None => self.facts_of_sum(value, key, current),
+                    },
                 }
             }
+        }
+    }
+
+    /// Whether a comparison that is stored or passed on is known to hold: `*failed = p == NULL`.
+    fn truth(&mut self, value: Operand, current: &Alternative) -> Option<bool> {
+        let body = self.view.body;
+        let mut at = value.value()?;
+        while let Inst::Cast { op: CastOp::ZeroExtend, value: Operand::Value(inner), .. } = body.insts[at] {
+            at = inner;
+        }
+        if !matches!(body.insts[at], Inst::Compare { .. }) {
+            return None;
+        }
+        let mut may_be = |wanted: bool| {
+            if self.asks_for_absence(at.into(), wanted, current) {
+                return false;
+            }
+            let facts = self.view.keys.assume(body, &self.view.values, &current.facts, at.into(), wanted);
+            let contradicts =
+                |(key, relation): &Fact| current.facts.iter().any(|f| f.0 == *key && f.1.contradicts(*relation));
+            facts.is_some_and(|facts| !facts.iter().any(contradicts))
+        };
+        match (may_be(true), may_be(false)) {
+            (true, false) => Some(true),
+            (false, true) => Some(false),
+            _ => None,
         }
     }
 

@@ -6,7 +6,8 @@ use smallvec::SmallVec;
 
 use super::{Propagation, names};
 use crate::alternative::{Alternative, Status};
-use crate::facts::{FactList, Key, learn, number_of};
+use crate::fact_list::learn;
+use crate::facts::{FactList, Key, number_of};
 use crate::function::View;
 use crate::history::Event;
 

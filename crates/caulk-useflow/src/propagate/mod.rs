@@ -12,7 +12,8 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::alternative::{Alternative, Status, collapse, merge};
-use crate::facts::{Fact, FactList, Key, learn};
+use crate::fact_list::learn;
+use crate::facts::{Fact, FactList, Key};
 use crate::function::View;
 use crate::history::{Event, History};
 use crate::steps::Step;

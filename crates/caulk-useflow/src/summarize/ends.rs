@@ -1,0 +1,121 @@
+//! What has become of an object at the end of the function, and the candidates that follow from it.
+
+use caulk_ir::{InstId, Operand};
+use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
+use caulk_program::TypeId;
+
+use super::{Exit, Summarizer};
+use crate::alternative::{Alternative, Status};
+use crate::candidate::{Candidate, Kind};
+use crate::guards::returned;
+use crate::objects::Fresh;
+
+pub enum Fate {
+    /// Freed, kept or given away.
+    Settled,
+    /// Held by another object of this function.
+    Held,
+    /// The caller can reach it by these paths.
+    HandedOut(Vec<AccessPath>),
+    Leaked,
+}
+
+impl Summarizer<'_> {
+    /// What has become of a live object at an exit.
+    pub fn fate(&mut self, (exit, alternative): &Exit, own_cell: Option<Cell>) -> Fate {
+        if alternative.status != Status::Live {
+            return Fate::Settled;
+        }
+        let value = returned(&self.view, *exit);
+        let mut paths = Vec::new();
+        let mut passed_down = Vec::new();
+        let mut held = false;
+        if let Some(Operand::Value(v)) = value
+            && alternative.has_name(v)
+        {
+            paths.push(AccessPath::root(PathRoot::Return));
+        }
+        let returned_base = value.and_then(|v| self.view.values.of_operand(v)).map(|c| c.base);
+        for cell in alternative.holders() {
+            if Some(*cell) == own_cell {
+                continue;
+            }
+            if let Some(path) = self.view.values.cell_path(*cell) {
+                let is_passed_down = matches!(path.root, PathRoot::Global(g) if self.view.program.only_passes_down(g))
+                    && path.steps.len() == 1;
+                if is_passed_down { &mut passed_down } else { &mut paths }.push(path);
+                continue;
+            }
+            match self.path_from_result(*cell, returned_base) {
+                Some(path) => paths.push(path),
+                // A local dies with the function; what a local leads to goes on holding it.
+                None => held |= !matches!(self.view.values.node(cell.base), ValueNode::Local(_) | ValueNode::Nothing),
+            }
+        }
+        match (paths.is_empty(), held) {
+            (false, _) => {
+                paths.extend(passed_down);
+                Fate::HandedOut(paths)
+            }
+            // A variable that nobody reads again before it is set anew holds nothing.
+            (true, true) => Fate::Held,
+            _ => Fate::Leaked,
+        }
+    }
+
+    /// The path of a cell from the returned value.
+    pub(super) fn path_from_result(&self, cell: Cell, result: Option<ValueId>) -> Option<AccessPath> {
+        let result = result?;
+        let mut steps: Vec<(Offset, Option<(TypeId, u64)>)> = vec![(cell.offset, self.view.values.field(cell))];
+        let mut base = cell.base;
+        while base != result {
+            let ValueNode::Load(next, offset) = self.view.values.node(base) else { return None };
+            steps.push((offset, self.view.values.field(Cell { base: next, offset })));
+            base = next;
+        }
+        let root = AccessPath::root(PathRoot::Return);
+        Some(steps.into_iter().rev().fold(root, |path, (offset, field)| path.then(offset, field)))
+    }
+
+    pub(super) fn add_candidate(&mut self, object: &Fresh, exit: InstId, alternative: &Alternative, in_loop: bool) {
+        let (place, overwritten) = alternative.lost.unwrap_or((exit, in_loop));
+        let ends_program =
+            self.view.program.config.entry_symbols.iter().any(|s| s == self.view.program.function(self.view.id).symbol);
+        // What a program still holds when main returns is given back by the system.
+        if ends_program && (alternative.lost.is_none() || place == exit || self.leads_only_to(place, exit)) && !in_loop
+        {
+            return;
+        }
+        let kind = if overwritten { Kind::Lost } else { Kind::Forgotten };
+        let variable = self.variable_of(object, alternative);
+        let new = Candidate {
+            function: self.view.id,
+            allocation: object.call,
+            block: object.block,
+            family: object.family,
+            chain: object.chain.clone(),
+            place,
+            exit,
+            kind,
+            variable,
+            slot: None,
+            hidden: object.hidden || alternative.rests_on_hidden,
+            is_part: object.is_part,
+            trail: self.history.trail(alternative.event),
+        };
+        let known = self.report.candidates.iter().any(|c| c.allocation == new.allocation && c.place == new.place);
+        if !known {
+            self.report.candidates.push(new);
+        }
+    }
+
+    /// Whether a scope end lies in the same block as the exit: it is the exit's own.
+    pub(super) fn leads_only_to(&self, place: InstId, exit: InstId) -> bool {
+        self.view.homes[place] == self.view.homes[exit]
+    }
+
+    /// The variable that held the object last.
+    pub(super) fn variable_of(&self, object: &Fresh, alternative: &Alternative) -> Option<caulk_ir::VarId> {
+        alternative.vars.first().copied().or(alternative.last_variable).or(object.first.last_variable)
+    }
+}

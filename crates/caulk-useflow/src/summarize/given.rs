@@ -1,0 +1,125 @@
+//! What the function does to what it was given.
+
+use caulk_ir::{Inst, Operand};
+use caulk_memory::{AccessPath, Offset, PathRoot, ValueId, ValueNode};
+use caulk_summary::{Action, Destination, Guard, Subject};
+
+use super::{Exit, Fate, Summarizer};
+use crate::alternative::Status;
+use crate::guards::loose_guard;
+use crate::objects::given_start;
+use crate::propagate::{Propagation, Start};
+
+impl Summarizer<'_> {
+    /// A structure that is copied to where it lasts takes along all that it points to.
+    pub(super) fn keep_what_is_copied(&mut self) {
+        let body = self.view.body;
+        for inst in body.insts.values() {
+            let Inst::Copy { dst, src, .. } = inst else { continue };
+            let (Some(to), Some(from)) = (self.view.values.of_operand(*dst), self.view.values.of_operand(*src)) else {
+                continue;
+            };
+            let values = &self.view.values;
+            let ValueNode::Param(index) = values.node(from.base) else { continue };
+            let lasts = !matches!(values.root(to.base), ValueNode::Local(_) | ValueNode::Nothing);
+            let (program, info) = (self.view.program, self.view.program.function(self.view.id));
+            let params = &info.declaration.params;
+            // A copy of mere numbers holds no pointers.
+            let may_point = |p: &caulk_ir::Param| {
+                let fields =
+                    p.pointee.target.map(|ty| &program.type_info(program.resolve_struct(info.unit, ty)).fields);
+                p.pointee.depth > 1
+                    || fields.is_some_and(|f| f.iter().any(|f| f.pointee.depth > 0 || f.embedded().is_some()))
+            };
+            if !lasts || from.base == to.base || !params.get(index as usize).is_some_and(may_point) {
+                continue;
+            }
+            if let Some(path) = values.path(from.base) {
+                let subject = Subject::Value(path.then(Offset::Any, None));
+                self.report.summary.actions.push(Action { subject, to: Destination::Keep, guard: Guard::Hidden });
+            }
+        }
+    }
+
+    pub(super) fn follow_given(&mut self, value: ValueId, overwritten: &mut Vec<AccessPath>) {
+        let Some(path) = self.view.values.path(value) else { return };
+        self.report.objects += 1;
+        let first = given_start(&mut self.view, &mut self.history, value);
+        let own_cell = first.cells.first().copied();
+        let flow = Propagation::run(&mut self.view, &mut self.history, Start::Entry, vec![first]);
+        self.report.summary.cut |= flow.cut;
+        self.report.given_away.extend(&flow.swallowed_by);
+        let mut outcomes: Vec<(Exit, Vec<Destination>)> = Vec::new();
+        let deep = self.looks_inside(value);
+        for exit in flow.exits {
+            let mut destinations = Vec::new();
+            match exit.1.status {
+                Status::Freed => destinations.push(Destination::Free { deep }),
+                Status::Kept => destinations.push(Destination::Keep),
+                Status::Unknown => destinations.push(Destination::Unknown),
+                Status::Absent => {}
+                Status::Live => {
+                    match self.fate(&exit, own_cell) {
+                        Fate::HandedOut(paths) => {
+                            destinations.extend(paths.into_iter().filter(|p| *p != path).map(Destination::Store));
+                        }
+                        // Somewhere that has no name for the caller.
+                        Fate::Held => destinations.push(Destination::Keep),
+                        Fate::Settled | Fate::Leaked => {}
+                    }
+                    if let Some(cell) = own_cell
+                        && !exit.1.cells.contains(&cell)
+                    {
+                        overwritten.push(path.clone());
+                    }
+                }
+            }
+            // What is kept somewhere and given back as well is the keeper's; the result only points to it.
+            let is_result = |d: &Destination| matches!(d, Destination::Store(to) if to.root == PathRoot::Return);
+            if !destinations.iter().all(is_result) {
+                destinations.retain(|d| !is_result(d));
+            }
+            outcomes.push((exit, destinations));
+        }
+        let mut all: Vec<Destination> = outcomes.iter().flat_map(|(_, d)| d.clone()).collect();
+        all.sort();
+        all.dedup();
+        for to in all {
+            let did: Vec<Exit> = outcomes.iter().filter(|(_, d)| d.contains(&to)).map(|(e, _)| e.clone()).collect();
+            let did_not: Vec<Exit> =
+                outcomes.iter().filter(|(_, d)| !d.contains(&to)).map(|(e, _)| e.clone()).collect();
+            let mut guard = loose_guard(&mut self.view, &did, &did_not);
+            // What a callee does only sometimes is no more certain one call further up.
+            if guard == Guard::Always && did.iter().all(|(_, a)| a.rests_on_hidden) {
+                guard = Guard::Hidden;
+            }
+            self.report.summary.actions.push(Action { subject: Subject::Value(path.clone()), to, guard });
+        }
+    }
+
+    /// Whether the function reads pointers out of the object a value points to: then it may have seen to what is in it.
+    pub(super) fn looks_inside(&self, value: ValueId) -> bool {
+        let values = &self.view.values;
+        let walkers = self.walkers(value);
+        let inside = (0..values.len() as u32)
+            .map(ValueId)
+            .any(|v| walkers.iter().any(|w| v != *w && values.is_reached_from(v, *w)));
+        let deep_call = |effect: &crate::function::CallEffect<'_>| {
+            effect.unknown || effect.summary.actions.iter().any(|a| matches!(a.to, Destination::Free { deep: true }))
+        };
+        inside || self.view.calls.values().flatten().any(|c| deep_call(c))
+    }
+
+    /// A value and the loop variables that start at it: a loop that frees a list walks on from its head.
+    pub(super) fn walkers(&self, value: ValueId) -> Vec<ValueId> {
+        let mut walkers = vec![value];
+        for (inst, kind) in self.view.body.insts.iter() {
+            let (Inst::Phi { incoming, .. }, Some(cell)) = (kind, self.view.values.of_inst(inst)) else { continue };
+            let starts = |o: &Operand| self.view.values.of_operand(*o).is_some_and(|c| walkers.contains(&c.base));
+            if !walkers.contains(&cell.base) && incoming.iter().any(|(_, o)| starts(o)) {
+                walkers.push(cell.base);
+            }
+        }
+        walkers
+    }
+}

@@ -1,0 +1,201 @@
+//! Fresh blocks that leave the function: where callers find them, and how they are told.
+
+use caulk_ir::{Inst, InstId, Operand};
+use caulk_memory::{AccessPath, PathRoot, Relation};
+use caulk_summary::{Action, Block, BlockId, Destination, Guard, Subject};
+use rustc_hash::FxHashSet;
+
+use super::{Exit, Summarizer};
+use crate::alternative::{Alternative, Status};
+use crate::guards::{guard, guard_of_result, needs, returned, shared_needs};
+use crate::objects::Fresh;
+use crate::propagate::Propagation;
+
+impl Summarizer<'_> {
+    /// What the caller gets back and can reach through something else as well is that other thing's, unless it counts its
+    /// references: then a link from a registry holds nothing.
+    pub(super) fn leave_to_holders(&mut self, object: &Fresh, handed: &mut [(Exit, Vec<AccessPath>)]) {
+        let info = self.view.program.function(self.view.id);
+        let returned = info.declaration.ret_pointee.target.map(|ty| self.view.program.resolve_struct(info.unit, ty));
+        let is_counted = returned.is_some_and(|ty| self.world.survey.counted.contains(&ty));
+        for ((exit, _), paths) in handed {
+            let holds = |path: &AccessPath| match path.root {
+                PathRoot::Param(_) => true,
+                PathRoot::Global(_) => !is_counted,
+                PathRoot::Return => false,
+            };
+            if paths.iter().any(holds) {
+                let before = paths.len();
+                paths.retain(|path| path.root != PathRoot::Return);
+                if paths.len() < before {
+                    self.kept_returns.insert((*exit, object.call));
+                }
+            }
+        }
+    }
+
+    /// Actions for a block that leaves the function.
+    pub(super) fn hand_out(&mut self, object: &Fresh, handed: Vec<(Exit, Vec<AccessPath>)>, others: Vec<Exit>) {
+        let mut paths: Vec<AccessPath> = handed.iter().flat_map(|(_, p)| p.clone()).collect();
+        paths.sort();
+        paths.dedup();
+        let absent = Propagation::run_absent(&mut self.view, &mut self.history, object.call, object.failure);
+        let kept = &self.kept_returns;
+        let is_shared = |handed: &[(Exit, Vec<AccessPath>)]| {
+            handed.iter().any(|((exit, _), paths)| {
+                kept.contains(&(*exit, object.call)) && !paths.iter().any(|p| p.root == PathRoot::Return)
+            })
+        };
+        let is_shared = is_shared(&handed);
+        let to_return = AccessPath::root(PathRoot::Return);
+        self.note_fresh_returns(object, &handed, &to_return, &absent.exits);
+        let exits: Vec<Exit> = handed.iter().map(|(exit, _)| exit.clone()).collect();
+        let needs = needs(&mut self.view, &exits);
+        let blocks = &mut self.report.summary.blocks;
+        let id = match block_returned_already(&self.report.summary.actions, &paths, &to_return) {
+            Some(id) => {
+                let known = &mut blocks[id.0 as usize].needs;
+                *known = shared_needs(known, &needs);
+                id
+            }
+            None => {
+                blocks.push(Block { family: object.family, chain: object.chain.clone(), needs });
+                BlockId(blocks.len() as u32 - 1)
+            }
+        };
+        for path in paths {
+            let (did, mut did_not): (Vec<Exit>, Vec<Exit>) = (
+                handed.iter().filter(|(_, p)| p.contains(&path)).map(|(e, _)| e.clone()).collect(),
+                handed.iter().filter(|(_, p)| !p.contains(&path)).map(|(e, _)| e.clone()).collect(),
+            );
+            did_not.extend(others.iter().cloned());
+            did_not.extend(absent.exits.iter().cloned());
+            let guard = match (object.hidden, path == to_return) {
+                (true, _) => Guard::Hidden,
+                // On other ways it is a holder's, and whoever calls cannot tell.
+                (false, true) if is_shared => match guard_of_result(&mut self.view, &did, did_not) {
+                    Guard::Given(path, relation) if path.steps.is_empty() => Guard::Given(path, relation),
+                    _ => Guard::Hidden,
+                },
+                (false, true) => guard_of_result(&mut self.view, &did, did_not),
+                (false, false) => self.guard_of_out_parameter(object, &did, did_not),
+            };
+            let subject = Subject::Alloc(id);
+            let same = self
+                .report
+                .summary
+                .actions
+                .iter_mut()
+                .find(|a| a.subject == subject && matches!(&a.to, Destination::Store(to) if to.same_place(&path)));
+            match same {
+                // Another branch returns a block of its own to the same place.
+                Some(action) => action.guard = weaker(&action.guard, &guard),
+                None => self.report.summary.actions.push(Action { subject, to: Destination::Store(path), guard }),
+            }
+        }
+    }
+
+    /// When nothing tells that the allocation failed, the paths on which it did not count (SPARROW 3: prefer the paths that
+    /// allocate).
+    pub(super) fn guard_of_out_parameter(&mut self, object: &Fresh, did: &[Exit], mut did_not: Vec<Exit>) -> Guard {
+        let first = guard(&mut self.view, did, &did_not);
+        let Some((key, failure)) = object.failure.filter(|_| first.is_hidden()) else { return first };
+        did_not
+            .retain(|(_, a)| a.status != Status::Absent || !a.facts.iter().any(|f| f.0 == key && f.1.implies(failure)));
+        guard(&mut self.view, did, &did_not)
+    }
+
+    pub(super) fn note_fresh_returns(
+        &mut self,
+        object: &Fresh,
+        handed: &[(Exit, Vec<AccessPath>)],
+        to_return: &AccessPath,
+        absent: &[Exit],
+    ) {
+        if object.hidden {
+            return;
+        }
+        for ((exit, alternative), _) in handed.iter().filter(|(_, p)| p.contains(to_return)) {
+            self.fresh_returns.extend(alternative.names.iter().map(|name| (*exit, *name)));
+            self.fresh_returns.insert((*exit, object.call));
+        }
+        let key = self.view.keys.of_operand(self.view.body, &self.view.values, object.call.into());
+        let failed = |a: &Alternative| a.facts.iter().any(|f| Some(f.0) == key && f.1.implies(Relation::ZERO));
+        self.may_return_null |= absent.iter().any(|(exit, a)| {
+            let value = returned(&self.view, *exit).and_then(Operand::value);
+            failed(a) && value.is_some_and(|v| self.leaves(v).contains(&Operand::Value(object.call)))
+        });
+    }
+
+    /// What a value may be, through phis and casts.
+    pub(super) fn leaves(&self, value: InstId) -> Vec<Operand> {
+        let mut leaves = Vec::new();
+        let mut seen = FxHashSet::default();
+        let mut work = vec![Operand::Value(value)];
+        while let Some(operand) = work.pop() {
+            let Operand::Value(v) = operand else {
+                leaves.push(operand);
+                continue;
+            };
+            if !seen.insert(v) {
+                continue;
+            }
+            match &self.view.body.insts[v] {
+                Inst::Phi { incoming, .. } => work.extend(incoming.iter().map(|(_, o)| *o)),
+                Inst::Select { then, other, .. } => work.extend([*then, *other]),
+                _ => leaves.push(operand),
+            }
+        }
+        leaves
+    }
+
+    /// When every return gives back a fresh block or null, whichever block it is, the caller always owns what it gets.
+    pub(super) fn settle_returned_block(&mut self) {
+        let to_return = AccessPath::root(PathRoot::Return);
+        let is_returned =
+            |a: &Action| matches!(a.subject, Subject::Alloc(_)) && a.to == Destination::Store(to_return.clone());
+        if !self.report.summary.actions.iter().any(is_returned) {
+            return;
+        }
+        let body = self.view.body;
+        let mut null = self.may_return_null;
+        for (exit, inst) in body.insts.iter() {
+            let Inst::Return { value: Some(value) } = inst else { continue };
+            let leaves = match value {
+                Operand::Value(v) => self.leaves(*v),
+                constant => vec![*constant],
+            };
+            for leaf in leaves {
+                match leaf {
+                    Operand::Const(c) if body.consts[c].is_zero() => null = true,
+                    Operand::Value(v) if self.kept_returns.contains(&(exit, v)) => return,
+                    Operand::Value(v) if self.fresh_returns.contains(&(exit, v)) => {}
+                    _ => return,
+                }
+            }
+        }
+        let guard = if null { Guard::Told(Relation::NONZERO, None) } else { Guard::Always };
+        self.report.summary.actions.iter_mut().filter(|a| is_returned(a)).for_each(|a| a.guard = guard.clone());
+    }
+}
+
+/// Two blocks that are returned on different branches are one block to the caller.
+fn block_returned_already(actions: &[Action], paths: &[AccessPath], to_return: &AccessPath) -> Option<BlockId> {
+    if !paths.contains(to_return) {
+        return None;
+    }
+    actions.iter().find_map(|a| match (&a.subject, &a.to) {
+        (Subject::Alloc(id), Destination::Store(to)) if to == to_return => Some(*id),
+        _ => None,
+    })
+}
+
+/// The guard under which one of two effects happens.
+fn weaker(a: &Guard, b: &Guard) -> Guard {
+    match (a, b) {
+        (Guard::Always, _) | (_, Guard::Always) => Guard::Always,
+        (Guard::Told(x, _), Guard::Told(y, _)) if x == y => Guard::Told(*x, None),
+        (Guard::Told(x, _), _) | (_, Guard::Told(x, _)) if *x == Relation::NONZERO => Guard::Told(*x, None),
+        _ => Guard::Hidden,
+    }
+}

@@ -1,0 +1,225 @@
+//! One function: follows its objects, and says what it does to its callers and where it may leak.
+
+use std::collections::BTreeSet;
+
+use caulk_ir::{Body, Inst, InstId};
+use caulk_memory::{AccessPath, Cell, PathRoot};
+use caulk_models::Models;
+use caulk_program::{FuncId, Program};
+use caulk_summary::{Destination, Guard, Subject, Summary};
+use rustc_hash::FxHashSet;
+
+use crate::alternative::{Alternative, Status};
+use crate::candidate::Candidate;
+use crate::config::UseflowConfig;
+use crate::function::View;
+use crate::history::History;
+use crate::objects::{Fresh, fresh, given_values};
+use crate::propagate::{Propagation, Start};
+use crate::slots::{Slot, SlotUse, freed_slots};
+use crate::survey::Survey;
+
+mod ends;
+mod given;
+mod hand_out;
+
+pub use ends::Fate;
+
+/// What stage one found out about a function.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    pub summary: Summary,
+    pub candidates: Vec<Candidate>,
+    /// Calls that swallowed objects because nothing is known of the callee, once for each object.
+    pub swallowed: Vec<InstId>,
+    /// Calls that give what the function was given to code nobody knows.
+    pub given_away: Vec<InstId>,
+    pub objects: usize,
+    pub slots: SlotUse,
+}
+
+type Exit = (InstId, Alternative);
+
+/// What every function is looked at with.
+#[derive(Clone, Copy)]
+pub struct World<'a> {
+    pub program: &'a Program,
+    pub models: &'a Models,
+    pub config: &'a UseflowConfig,
+    pub survey: &'a Survey,
+}
+
+pub fn summarize<'a>(
+    world: &World<'a>,
+    id: FuncId,
+    body: &'a Body,
+    summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
+) -> Report {
+    let mut summarizer = Summarizer::new(world, id, body, summary_of);
+    summarizer.run();
+    summarizer.report
+}
+
+pub struct Summarizer<'a> {
+    pub view: View<'a>,
+    world: World<'a>,
+    pub history: History,
+    report: Report,
+    /// Values that are fresh blocks where they are returned: the return and the value.
+    fresh_returns: FxHashSet<(InstId, InstId)>,
+    /// Blocks that somebody keeps on some way to a return.
+    kept_returns: FxHashSet<(InstId, InstId)>,
+    /// Some fresh block that is returned may turn out null there.
+    may_return_null: bool,
+}
+
+impl<'a> Summarizer<'a> {
+    pub fn new(
+        world: &World<'a>,
+        id: FuncId,
+        body: &'a Body,
+        summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
+    ) -> Self {
+        Self {
+            view: View::new(world.program, world.config, &world.survey.modified, id, body, summary_of),
+            world: *world,
+            history: History::default(),
+            report: Report::default(),
+            fresh_returns: FxHashSet::default(),
+            kept_returns: FxHashSet::default(),
+            may_return_null: false,
+        }
+    }
+
+    fn run(&mut self) {
+        self.report.summary.no_return = self.never_returns();
+        let objects = fresh(&mut self.view, &mut self.history);
+        for object in objects {
+            self.follow_fresh(object);
+        }
+        self.settle_returned_block();
+        let mut overwritten = Vec::new();
+        for value in given_values(&mut self.view) {
+            self.follow_given(value, &mut overwritten);
+        }
+        self.keep_what_is_copied();
+        let summary = &mut self.report.summary;
+        let wrote = |path: &AccessPath| {
+            summary.actions.iter().any(|a| matches!(&a.to, Destination::Store(to) if to.same_place(path)))
+        };
+        overwritten.retain(|path| !wrote(path));
+        overwritten.sort();
+        overwritten.dedup();
+        summary.overwritten = overwritten;
+        summary.actions.sort();
+        summary.actions.dedup();
+        summary.drop_implied();
+        summary.loosely_told = self.view.loosely_told;
+        summary.cut |= summary.cap(self.view.config.max_actions) || self.view.too_many_objects;
+        summary.nonnull_result = summary.actions.iter().any(|a| {
+            matches!(a.subject, Subject::Alloc(_))
+                && a.guard == Guard::Always
+                && a.to == Destination::Store(AccessPath::root(PathRoot::Return))
+        });
+        freed_slots(&mut self.view, &mut self.report.slots);
+        self.report.slots.filled.sort_unstable();
+        self.report.slots.filled.dedup();
+        self.report.swallowed.sort();
+        self.report.given_away.sort();
+        self.report.given_away.dedup();
+    }
+
+    /// No return can be reached without passing a call that never comes back.
+    fn never_returns(&self) -> bool {
+        let body = self.view.body;
+        let mut seen = vec![false; body.blocks.len()];
+        let mut work = vec![Body::ENTRY];
+        while let Some(block) = work.pop() {
+            if std::mem::replace(&mut seen[block.0 as usize], true) {
+                continue;
+            }
+            let stops = body.blocks[block].insts().any(|inst| {
+                let flagged = body.insts[inst].call().is_some_and(|c| c.flags.no_return);
+                flagged || self.view.calls[inst].as_ref().is_some_and(|c| c.summary.no_return)
+            });
+            if stops {
+                continue;
+            }
+            match body.terminator(block) {
+                Inst::Return { .. } => return false,
+                other => work.extend(other.successors()),
+            }
+        }
+        true
+    }
+
+    fn follow_fresh(&mut self, object: Fresh) {
+        self.report.objects += 1;
+        let start = Start::After(object.call);
+        let flow = Propagation::run(&mut self.view, &mut self.history, start, vec![object.first.clone()]);
+        self.report.summary.cut |= flow.cut;
+        self.report.swallowed.extend(flow.swallowed_by.iter().copied().collect::<BTreeSet<InstId>>());
+        let is_heap = self.world.models.family(object.family).heap;
+        if is_heap && !object.hidden {
+            self.note_filled_slots(&object, &flow.exits, &flow.left_in);
+        }
+        let mut leaks: Vec<Exit> = Vec::new();
+        let mut handed: Vec<(Exit, Vec<AccessPath>)> = Vec::new();
+        let mut settled: Vec<Exit> = Vec::new();
+        for exit in flow.exits {
+            match self.fate(&exit, None) {
+                Fate::Settled => settled.push(exit),
+                Fate::Held => settled.push(exit),
+                Fate::HandedOut(paths) => handed.push((exit, paths)),
+                Fate::Leaked => leaks.push(exit),
+            }
+        }
+        if is_heap {
+            for (exit, alternative) in &leaks {
+                self.add_candidate(&object, *exit, alternative, false);
+            }
+            for alternative in &flow.lost_in_loop {
+                self.add_candidate(&object, object.call, alternative, true);
+            }
+        }
+        self.leave_to_holders(&object, &mut handed);
+        let kept = settled.iter().filter(|(_, a)| matches!(a.status, Status::Kept | Status::Unknown));
+        self.kept_returns.extend(kept.map(|(exit, _)| (*exit, object.call)));
+        if !handed.is_empty() {
+            leaks.extend(settled);
+            self.hand_out(&object, handed, leaks);
+        }
+    }
+
+    /// Fields that hold a fresh block alone when the function is left; links between nodes, which hold one of several
+    /// references, own nothing.
+    fn note_filled_slots(&mut self, object: &Fresh, exits: &[Exit], left_in: &[Cell]) {
+        let line = self.view.line(object.call);
+        // Several cells at one offset are one field that is known by several ways to its structure.
+        let is_one_field = |cells: &[Cell]| cells.windows(2).all(|pair| pair[0].offset == pair[1].offset);
+        let live = || exits.iter().map(|(_, a)| a).filter(|a| a.status == Status::Live);
+        let alone = live().filter(|a| is_one_field(&a.cells));
+        // What holds it together with others on some way does not own it on any.
+        let shared: Vec<Option<Slot>> = live()
+            .filter(|a| !is_one_field(&a.cells))
+            .flat_map(|a| a.cells.iter().map(|cell| self.view.values.field(*cell)))
+            .collect();
+        for cell in alone.flat_map(|a| a.cells.iter().copied()).chain(left_in.iter().copied()) {
+            let Some(slot) = self.view.values.field(cell) else { continue };
+            if shared.contains(&Some(slot)) {
+                continue;
+            }
+            // A pointer field that does not link objects of one kind.
+            let may_own = self
+                .view
+                .program
+                .type_info(slot.0)
+                .fields
+                .iter()
+                .any(|f| f.offset == slot.1 && f.pointee.depth > 0 && f.target != Some(slot.0));
+            if may_own {
+                self.report.slots.filled.push((slot, line));
+            }
+        }
+    }
+}
