@@ -120,16 +120,19 @@ impl<'a> View<'a> {
         view
     }
 
+    /// Whether so many blocks have been run that the objects still to come are followed coarsely.
+    pub fn is_tired(&self) -> bool {
+        self.block_runs > self.config.max_block_runs
+    }
+
     /// Alternatives to keep apart at one block.
     pub fn max_alternatives(&self) -> usize {
-        let tired = self.block_runs > self.config.max_block_runs;
-        if tired { self.config.tired_alternatives } else { self.config.max_alternatives }
+        if self.is_tired() { self.config.tired_alternatives } else { self.config.max_alternatives }
     }
 
     /// Visits of one block before its alternatives are merged.
     pub fn max_visits(&self) -> u32 {
-        let tired = self.block_runs > self.config.max_block_runs;
-        if tired { self.config.tired_visits } else { self.config.max_visits }
+        if self.is_tired() { self.config.tired_visits } else { self.config.max_visits }
     }
 
     /// The argument of a call that an access path of the callee starts at.

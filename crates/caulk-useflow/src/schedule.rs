@@ -138,7 +138,9 @@ fn analyse_component(
         statistics.rounds = statistics.rounds.max(round + 1);
         let mut waiting: FxHashSet<FuncId> = FxHashSet::default();
         for level in &levels {
-            let now: Vec<FuncId> = level.iter().copied().filter(|f| pending.remove(f)).collect();
+            // What has cost too much is not done a third time.
+            let is_worth = |f: &FuncId| round < 2 || !reports[f.0 as usize].is_tired;
+            let now: Vec<FuncId> = level.iter().copied().filter(|f| is_worth(f) && pending.remove(f)).collect();
             // These see all that has changed so far.
             for function in &now {
                 waiting.remove(function);

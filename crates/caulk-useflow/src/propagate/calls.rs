@@ -94,6 +94,8 @@ impl Propagation<'_, '_> {
     fn take_part(&mut self, inst: InstId, actions: &[Action], current: &mut Alternative, split: &mut Split) -> bool {
         let mut gone_unseen = false;
         let mut is_subject_of_any = false;
+        // Ways on which the object is given back and nothing else is done to it.
+        let mut given_back = Split::new();
         for action in actions {
             let Some(resolved) = self.subject(inst, action) else { continue };
             if !self.is_object(resolved, current) {
@@ -120,13 +122,21 @@ impl Propagation<'_, '_> {
                     let mut taken = current.clone();
                     taken.rests_on_hidden |= !is_alias;
                     self.perform(inst, action, &mut taken);
-                    split.push(taken);
+                    if is_alias {
+                        given_back.push(taken)
+                    } else {
+                        split.push(taken)
+                    }
                     gone_unseen |= !is_alias;
                 }
             }
             if current.status != Status::Live {
                 return true;
             }
+        }
+        // Where nobody takes what is given back, only what else was done counts.
+        if !gone_unseen || self.view.is_used[inst] {
+            split.extend(given_back);
         }
         if gone_unseen {
             return false;

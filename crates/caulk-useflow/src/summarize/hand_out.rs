@@ -9,7 +9,7 @@ use super::{Exit, Summarizer};
 use crate::alternative::{Alternative, Status};
 use crate::guards::{guard, guard_of_result, needs, returned, shared_needs};
 use crate::objects::Fresh;
-use crate::propagate::Propagation;
+use crate::propagate::{Flow, Propagation};
 
 impl Summarizer<'_> {
     /// What the caller gets back and can reach through something else as well is that other thing's, unless it counts its
@@ -39,7 +39,12 @@ impl Summarizer<'_> {
         let mut paths: Vec<AccessPath> = handed.iter().flat_map(|(_, p)| p.clone()).collect();
         paths.sort();
         paths.dedup();
-        let absent = Propagation::run_absent(&mut self.view, &mut self.history, object.call, object.failure);
+        // When it is handed out is not asked any more in a function that has cost too much already.
+        let is_hidden = object.hidden || self.view.is_tired();
+        let absent = match is_hidden {
+            true => Flow::default(),
+            false => Propagation::run_absent(&mut self.view, &mut self.history, object.call, object.failure),
+        };
         let kept = &self.kept_returns;
         let is_shared = |handed: &[(Exit, Vec<AccessPath>)]| {
             handed.iter().any(|((exit, _), paths)| {
@@ -48,7 +53,9 @@ impl Summarizer<'_> {
         };
         let is_shared = is_shared(&handed);
         let to_return = AccessPath::root(PathRoot::Return);
-        self.note_fresh_returns(object, &handed, &to_return, &absent.exits);
+        if !is_hidden {
+            self.note_fresh_returns(object, &handed, &to_return, &absent.exits);
+        }
         let exits: Vec<Exit> = handed.iter().map(|(exit, _)| exit.clone()).collect();
         let needs = needs(&mut self.view, &exits);
         let blocks = &mut self.report.summary.blocks;
@@ -70,7 +77,7 @@ impl Summarizer<'_> {
             );
             did_not.extend(others.iter().cloned());
             did_not.extend(absent.exits.iter().cloned());
-            let guard = match (object.hidden, path == to_return) {
+            let guard = match (is_hidden, path == to_return) {
                 (true, _) => Guard::Hidden,
                 // On other ways it is a holder's, and whoever calls cannot tell.
                 (false, true) if is_shared => match guard_of_result(&mut self.view, &did, did_not) {
@@ -112,9 +119,6 @@ impl Summarizer<'_> {
         to_return: &AccessPath,
         absent: &[Exit],
     ) {
-        if object.hidden {
-            return;
-        }
         for ((exit, alternative), _) in handed.iter().filter(|(_, p)| p.contains(to_return)) {
             self.fresh_returns.extend(alternative.names.iter().map(|name| (*exit, *name)));
             self.fresh_returns.insert((*exit, object.call));

@@ -35,6 +35,8 @@ pub struct Report {
     /// Calls that give what the function was given to code nobody knows.
     pub given_away: Vec<InstId>,
     pub objects: usize,
+    /// So many blocks were run that some objects were followed coarsely.
+    pub is_tired: bool,
     pub slots: SlotUse,
 }
 
@@ -115,7 +117,8 @@ impl<'a> Summarizer<'a> {
         summary.actions.dedup();
         summary.drop_implied();
         summary.loosely_told = self.view.loosely_told;
-        summary.cut |= summary.cap(self.view.config.max_actions) || self.view.too_many_objects;
+        self.report.is_tired = self.view.is_tired();
+        summary.cut |= summary.cap(self.view.config.max_actions) || self.view.too_many_objects || self.report.is_tired;
         summary.nonnull_result = summary.actions.iter().any(|a| {
             matches!(a.subject, Subject::Alloc(_))
                 && a.guard == Guard::Always
