@@ -23,6 +23,8 @@ pub enum Command {
     Why(WhyOptions),
     Program(ProgramOptions),
     Ir(IrOptions),
+    Prove(ProveOptions),
+    Query(QueryOptions),
     Graph(GraphOptions),
     Capture(CaptureOptions),
     /// Write a caulk.toml with all settings, commented out.
@@ -37,6 +39,8 @@ impl Command {
             Command::Candidates(options) => Some(&mut options.input),
             Command::Summaries(options) => Some(&mut options.input),
             Command::Why(options) => Some(&mut options.input),
+            Command::Prove(options) => Some(&mut options.input),
+            Command::Query(options) => Some(&mut options.input),
             Command::Program(options) => Some(&mut options.input),
             Command::Ir(options) => Some(&mut options.input),
             Command::Graph(options) => Some(&mut options.input),
@@ -50,6 +54,8 @@ impl Command {
             Command::Candidates(options) => Some(&mut options.models),
             Command::Summaries(options) => Some(&mut options.models),
             Command::Why(options) => Some(&mut options.models),
+            Command::Prove(options) => Some(&mut options.models),
+            Command::Query(options) => Some(&mut options.models),
             Command::Graph(options) => Some(&mut options.models),
             Command::Program(_) | Command::Ir(_) | Command::Capture(_) | Command::Init => None,
         }
@@ -277,6 +283,70 @@ pub struct CandidatesOptions {
     /// Show those too that rest on conditions the analysis cannot see.
     #[arg(long)]
     pub hidden: bool,
+}
+
+/// Which rules the prover uses.
+#[derive(Debug, Args)]
+pub struct ProverOptions {
+    /// Take it that an argument may be the last reference to its block, rather than that the caller holds it until the
+    /// call is over.
+    #[arg(long)]
+    pub own_arguments: bool,
+
+    /// Steps for each probe; what is cut is abandoned, never proved.
+    #[arg(long, value_name = "N")]
+    pub max_steps: Option<usize>,
+
+    /// Leave out an extension of the paper (may be given several times).
+    #[arg(long, value_enum, value_name = "EXTENSION")]
+    pub without: Vec<Extension>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Extension {
+    /// Types keep memory from joining what may refer to the cell.
+    Types,
+    /// Memory known to hold nothing leaves what may refer to the cell.
+    Removal,
+    /// Facts that differ in what refers to the cell stay apart.
+    Separation,
+}
+
+/// Prove that functions lose no memory, or show the way back to what they may lose.
+#[derive(Debug, Args)]
+pub struct ProveOptions {
+    #[command(flatten)]
+    pub input: InputOptions,
+
+    #[command(flatten)]
+    pub models: ModelOptions,
+
+    /// Only this function (its name in the source, or its symbol; may be given several times).
+    #[arg(short, long, value_name = "NAME")]
+    pub function: Vec<String>,
+
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: TableFormat,
+
+    #[command(flatten)]
+    pub prover: ProverOptions,
+}
+
+/// Ask whether a line can lose the last reference to some block, and where that block may come from.
+#[derive(Debug, Args)]
+pub struct QueryOptions {
+    /// A line of the source, or a column in it; the file by its name or the end of its path.
+    #[arg(value_name = "FILE:LINE[:COL]")]
+    pub place: String,
+
+    #[command(flatten)]
+    pub input: InputOptions,
+
+    #[command(flatten)]
+    pub models: ModelOptions,
+
+    #[command(flatten)]
+    pub prover: ProverOptions,
 }
 
 /// Tell what became of the memory that is allocated or lost in a line, and why it is listed or is not.

@@ -43,6 +43,8 @@ fn run(command: &Command) -> Result<Exit, Error> {
         Command::Graph(options) => commands::graph::run(options),
         Command::Ir(options) => commands::ir::run(options),
         Command::Program(options) => commands::program::run(options),
+        Command::Prove(options) => commands::prove::run(options),
+        Command::Query(options) => commands::query::run(options),
         Command::Summaries(options) => commands::summaries::run(options),
         Command::Why(options) => commands::why::run(options),
         Command::Init => commands::init::run(),

@@ -7,5 +7,8 @@ pub mod graph;
 pub mod init;
 pub mod ir;
 pub mod program;
+pub mod proof;
+pub mod prove;
+pub mod query;
 pub mod summaries;
 pub mod why;

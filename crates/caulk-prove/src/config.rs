@@ -1,0 +1,69 @@
+//! Bounds and choices of the prover.
+
+/// How far a probe is followed, and which rules are used. What a bound cuts is abandoned, never proved.
+#[derive(Clone, Debug)]
+pub struct ProveConfig {
+    /// Transfer functions applied for one probe (the paper's cut-off is 500; ours counts single instructions).
+    pub max_transfers: usize,
+    /// Regions in one fact.
+    pub max_regions: usize,
+    /// Loads in one expression; longer ones are forgotten.
+    pub max_loads: usize,
+    /// Expressions in one set of a fact; what does not fit is forgotten.
+    pub max_expressions: usize,
+    /// Facts kept apart at one point; further ones are joined to the last.
+    pub max_facts_at_point: usize,
+    /// Pairs of a function and a fact at its end that one probe looks into.
+    pub max_contexts: usize,
+    /// Values of callers that a fact in a callee can name.
+    pub max_ghosts: usize,
+    /// Arguments of a call for which it is told apart whether they refer to the cell.
+    pub max_split_arguments: usize,
+    /// Functions looked at to find what a call may write; beyond it, the call may write anything.
+    pub max_written_functions: usize,
+    /// Functions around `free` that hand a parameter on, one inside the other.
+    pub max_free_wrappers: usize,
+    /// Targets of one call that are followed; a call with more is unknown.
+    pub max_targets: usize,
+    /// Whoever calls a function holds what it passes until the call is over, so a parameter that goes out of scope
+    /// loses nothing. Without it a parameter may be the last reference, as for functions that nobody calls in the paper.
+    pub arguments_are_held: bool,
+    pub extensions: Extensions,
+}
+
+/// The extensions of section 4.8 of the paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extensions {
+    /// Memory and values that by their type cannot point to the cell do not join the regions that may.
+    pub typed_growth: bool,
+    /// A region with one known reference at most leaves the set when that reference is known to miss.
+    pub region_removal: bool,
+    /// Facts with hits in different regions are not joined.
+    pub separated: bool,
+}
+
+impl Default for Extensions {
+    fn default() -> Self {
+        Self { typed_growth: true, region_removal: true, separated: true }
+    }
+}
+
+impl Default for ProveConfig {
+    fn default() -> Self {
+        Self {
+            max_transfers: 20_000,
+            max_regions: 50,
+            max_loads: 4,
+            max_expressions: 40,
+            max_facts_at_point: 12,
+            max_contexts: 400,
+            max_ghosts: 2,
+            max_split_arguments: 2,
+            max_written_functions: 200,
+            max_free_wrappers: 3,
+            max_targets: 4,
+            arguments_are_held: true,
+            extensions: Extensions::default(),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What a probe comes to.
+
+use std::fmt;
+
+use caulk_ir::InstId;
+use caulk_program::FuncId;
+
+/// The answer to one probe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every way back is contradicted.
+    Proved,
+    /// Some way back is not: the cell may have come from there.
+    MayLeak { origin: Origin, trace: Vec<TraceStep> },
+    /// A bound was reached, or something is not known.
+    Abandoned(Reason),
+}
+
+/// Where the cell may come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// This call made it.
+    Allocation { function: FuncId, inst: InstId },
+    /// It was there when the function was entered.
+    Input { function: FuncId },
+    /// A library function gave it out.
+    Library { function: FuncId, inst: InstId },
+}
+
+/// A step of the way back that changed what is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TraceStep {
+    pub function: FuncId,
+    pub inst: InstId,
+}
+
+/// Why a probe was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    Transfers,
+    Regions,
+    Contexts,
+    /// The way back goes through a function without body and model.
+    UnknownCall {
+        function: FuncId,
+        inst: InstId,
+    },
+    /// The way back goes through a function for which proofs do not hold.
+    Outside {
+        function: FuncId,
+    },
+    /// The cell comes out of a value that is not understood.
+    NotUnderstood {
+        function: FuncId,
+        inst: InstId,
+    },
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Reason::Transfers => "too many steps",
+            Reason::Regions => "too many regions may refer to the cell",
+            Reason::Contexts => "too many calls on the way",
+            Reason::UnknownCall { .. } => "a function without body and model is on the way",
+            Reason::Outside { .. } => "a function outside of the provable language is on the way",
+            Reason::NotUnderstood { .. } => "the cell comes out of a value that is not understood",
+        })
+    }
+}

@@ -1,0 +1,105 @@
+//! Functions that leave the language for which proofs hold.
+
+use std::fmt;
+
+use caulk_ir::{BinaryOp, Callee, CastOp, Inst, InstId, Operand, Step, Type, UnknownReason};
+use caulk_program::Program;
+
+use crate::shape::Shape;
+
+/// Why nothing is proved of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outside {
+    PointerFromNumber,
+    PointerToNumber,
+    Union,
+    Assembly,
+    Aggregate,
+    ByValue,
+    Vector,
+    NotUnderstood,
+}
+
+impl fmt::Display for Outside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Outside::PointerFromNumber => "makes a pointer from a number",
+            Outside::PointerToNumber => "makes a number from a pointer",
+            Outside::Union => "keeps pointers in a union",
+            Outside::Assembly => "has inline assembly",
+            Outside::Aggregate => "passes structures with pointers in registers",
+            Outside::ByValue => "passes structures by value",
+            Outside::Vector => "moves pointers in vectors",
+            Outside::NotUnderstood => "has an instruction that is not understood",
+        })
+    }
+}
+
+/// The first thing in a function that breaks the rules.
+pub fn find(program: &Program, shape: &Shape) -> Option<Outside> {
+    if program.function(shape.id).declaration.params.iter().any(|p| p.flags.by_value) {
+        return Some(Outside::ByValue);
+    }
+    shape.body.insts.iter().find_map(|(id, inst)| of_inst(program, shape, id, inst))
+}
+
+fn of_inst(program: &Program, shape: &Shape, id: InstId, inst: &Inst) -> Option<Outside> {
+    match inst {
+        Inst::Cast { op: CastOp::IntToPtr, value: Operand::Value(_), .. } => Some(Outside::PointerFromNumber),
+        Inst::Cast { op: CastOp::PtrToInt, .. } if !is_measured(shape, id) => Some(Outside::PointerToNumber),
+        Inst::Load { ty, address, .. } | Inst::Store { ty, address, .. } => match ty {
+            Type::Ptr if goes_through_union(program, shape, *address) => Some(Outside::Union),
+            Type::Aggregate(_) => Some(Outside::Aggregate),
+            Type::Vector(bytes) if *bytes >= 8 => Some(Outside::Vector),
+            _ => None,
+        },
+        Inst::Insert { value, .. } if shape.body.operand_type(*value) == Type::Ptr => {
+            // What a landing pad hands on is the exception, no cell of the program's.
+            let is_exception = |inst: &Inst| matches!(inst, Inst::LandingPad { .. });
+            (!shape.body.insts.values().any(is_exception)).then_some(Outside::Aggregate)
+        }
+        Inst::Extract { ty: Type::Ptr, aggregate, .. } => {
+            let from = aggregate.value().map(|v| &shape.body.insts[v]);
+            (!matches!(from, Some(Inst::LandingPad { .. }))).then_some(Outside::Aggregate)
+        }
+        Inst::Unknown { ty: Type::Ptr, reason, .. } if *reason != UnknownReason::Undefined => {
+            Some(Outside::NotUnderstood)
+        }
+        Inst::Call(call) | Inst::Invoke { call, .. } => match call.callee {
+            Callee::Assembly(_) => Some(Outside::Assembly),
+            _ if !call.by_value.is_empty() => Some(Outside::ByValue),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether a number made from a pointer only serves to measure or compare.
+fn is_measured(shape: &Shape, number: InstId) -> bool {
+    shape.body.insts.values().all(|user| {
+        let mut uses = false;
+        user.for_each_operand(|operand| uses |= *operand == Operand::Value(number));
+        !uses || matches!(user, Inst::Binary { op: BinaryOp::Sub, .. } | Inst::Compare { .. } | Inst::Bind { .. })
+    })
+}
+
+/// Whether an address leads into a union with more than one arm.
+fn goes_through_union(program: &Program, shape: &Shape, address: Operand) -> bool {
+    let mut at = address;
+    while let Operand::Value(value) = at {
+        let Inst::Address { base, steps } = &shape.body.insts[value] else {
+            return shape.local_type(program, value).is_some_and(|ty| program.type_info(ty).is_union);
+        };
+        for step in steps {
+            if let Step::Field { ty, offset } = step {
+                let spot = program.types().spot(program.resolve_struct(shape.unit, *ty), *offset);
+                let info = program.type_info(spot.ty);
+                if info.is_union && info.fields.len() > 1 {
+                    return true;
+                }
+            }
+        }
+        at = *base;
+    }
+    false
+}

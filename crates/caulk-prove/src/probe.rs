@@ -1,0 +1,356 @@
+//! The questions: where a function may lose the last reference to a cell (section 4.5 of the paper).
+
+use caulk_ir::entity::Entity;
+use caulk_ir::{BlockId, Inst, InstId, Operand, Type, VarId};
+use caulk_models::{EffectKind, Place};
+use caulk_program::FuncId;
+
+use crate::assign::Rules;
+use crate::expr::{Expr, Hop, Root};
+use crate::fact::{Fact, Tag};
+use crate::prover::World;
+use crate::shape::{Holding, Shape};
+use crate::target::{Class, Target};
+use crate::transfer::Walk;
+
+/// How a reference may be lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Memory that held it is overwritten.
+    Overwritten,
+    /// A block that held it is freed.
+    Freed,
+    /// The variable or value that held it is not used any more.
+    Forgotten,
+    /// The result of a call is not used.
+    Dropped,
+    /// A local variable in memory goes out of scope.
+    OutOfScope,
+}
+
+/// Where to start walking back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Start {
+    /// Right before an instruction.
+    Before(InstId),
+    /// Right after an instruction.
+    After(InstId),
+    /// On the way from one block to another.
+    Edge { from: BlockId, to: BlockId },
+}
+
+/// One question: can this be the last reference to a cell?
+#[derive(Clone, Debug)]
+pub struct Probe {
+    pub function: FuncId,
+    pub kind: Kind,
+    /// The instruction that a reader is shown.
+    pub place: InstId,
+    pub start: Start,
+    pub fact: Fact,
+    /// What the reference is declared to point to.
+    pub cell: Class,
+    /// The variable that held it.
+    pub variable: Option<VarId>,
+    /// The region that held it.
+    pub region: Option<Target>,
+    /// The notion under which it was asked.
+    pub holding: Holding,
+}
+
+/// All probes of a function, under a notion of how long its variables hold references.
+pub fn probes(world: &World<'_>, shape: &Shape, holding: Holding) -> Vec<Probe> {
+    let mut list = Probes { world, shape, holding, found: Vec::new() };
+    for (block, range) in shape.body.blocks.iter().filter(|(b, _)| !shape.doomed[*b]) {
+        for inst in range.insts() {
+            list.of_inst(inst);
+        }
+        for next in shape.body.terminator(block).successors() {
+            if !shape.doomed[next] {
+                list.of_edge(block, next);
+            }
+        }
+    }
+    list.of_unused_params();
+    list.found
+}
+
+struct Probes<'a> {
+    world: &'a World<'a>,
+    shape: &'a Shape,
+    holding: Holding,
+    found: Vec<Probe>,
+}
+
+impl Probes<'_> {
+    fn walk(&self) -> Walk<'_> {
+        let (regions, extensions) = (self.world.regions, self.world.config.extensions);
+        let rules = Rules { regions, extensions, cell: Class::Any, shape: Some(self.shape), at: None };
+        Walk { world: self.world, shape: self.shape, rules }
+    }
+
+    fn expr(&self, operand: Operand) -> Expr {
+        self.shape.expr(self.world.program, operand)
+    }
+
+    fn of_inst(&mut self, inst: InstId) {
+        let program = self.world.program;
+        match &self.shape.body.insts[inst] {
+            Inst::Store { ty: Type::Ptr, value, address, .. } => {
+                let to = self.world.location(self.shape, *address);
+                let written = self.expr(*value);
+                self.of_memory(Kind::Overwritten, inst, to.content(), to.target, true, vec![written]);
+            }
+            Inst::Copy { dst, src, len } => self.of_block(inst, *dst, Some(*src), *len),
+            Inst::Fill { dst, len, .. } => self.of_block(inst, *dst, None, *len),
+            Inst::ScopeEnd { local } => self.of_local(inst, *local, None),
+            Inst::Return { value } => {
+                let ended = |local: &InstId| {
+                    self.shape.body.insts.values().any(|i| matches!(i, Inst::ScopeEnd { local: l } if l == local))
+                };
+                let all = self.shape.body.insts.iter();
+                let locals = all.filter(|(_, i)| matches!(i, Inst::Local { .. })).map(|(id, _)| id);
+                for local in locals.filter(|l| !ended(l)).collect::<Vec<_>>() {
+                    self.of_local(inst, local, *value);
+                }
+            }
+            Inst::Call(_) | Inst::Invoke { .. } => self.of_frees(inst),
+            _ => {}
+        }
+        let _ = program;
+        self.of_deaths(inst);
+    }
+
+    /// A reference in memory goes; the other references that are left at this point are none.
+    fn of_memory(&mut self, kind: Kind, inst: InstId, content: Expr, target: Target, exact: bool, others: Vec<Expr>) {
+        let regions = self.world.regions;
+        let cell = regions.content(target);
+        if cell == Class::Code {
+            return;
+        }
+        let mut fact = Fact::new();
+        let tag = Tag::only(content.clone());
+        let keep_tag = exact && self.world.config.extensions.region_removal;
+        fact.memory.insert(target, if keep_tag { tag } else { Tag::Many });
+        let dying = self.shape.liveness(self.holding).deaths(inst).iter().map(|v| Expr::value(*v));
+        let missed = dying.chain(others).try_for_each(|other| fact.miss(other, regions));
+        // Without a hit, some reference in the region is meant.
+        let hit = if exact { fact.hit(content, regions) } else { Ok(()) };
+        if missed.and(hit).is_err() {
+            return; // Overwritten with what it holds.
+        }
+        let start = Start::Before(inst);
+        let (function, region, holding) = (self.shape.id, Some(target), self.holding);
+        self.found.push(Probe { function, kind, place: inst, start, fact, cell, variable: None, region, holding });
+    }
+
+    fn of_block(&mut self, inst: InstId, dst: Operand, src: Option<Operand>, len: Operand) {
+        let walk = self.walk();
+        let len = walk.length(len);
+        let parts = |at: Operand| self.shape.parts(self.world.program, self.world.regions, at, len).unwrap_or_default();
+        let copied = src.map(|src| (self.expr(src), parts(src)));
+        let from = |offset: i64| {
+            let (base, parts) = copied.as_ref()?;
+            let part = parts.iter().find(|p| p.offset == offset && p.exact)?;
+            Some(base.clone().then(Hop::Add(offset)).load(part.target))
+        };
+        let base = self.expr(dst);
+        for part in parts(dst) {
+            let content = base.clone().then(Hop::Add(part.offset)).load(part.target);
+            let others = from(part.offset).into_iter().collect();
+            self.of_memory(Kind::Overwritten, inst, content, part.target, part.exact, others);
+        }
+    }
+
+    fn of_local(&mut self, inst: InstId, local: InstId, returned: Option<Operand>) {
+        let (program, regions) = (self.world.program, self.world.regions);
+        let address = Operand::Value(local);
+        let base = Expr::root(Root::Local(local));
+        let mut places: Vec<(i64, Target, bool)> = self
+            .shape
+            .parts(program, regions, address, None)
+            .unwrap_or_default()
+            .into_iter()
+            .map(|p| (p.offset, p.target, p.exact))
+            .collect();
+        let whole = self.world.target(self.shape, address);
+        if matches!(whole, Target::Slot { .. }) && self.is_pointer_slot(local) {
+            places.push((0, whole, true));
+        }
+        for (offset, target, exact) in places {
+            let content = base.clone().then(Hop::Add(offset)).load(target);
+            let others = returned.map(|r| self.expr(r)).into_iter().collect();
+            self.of_memory(Kind::OutOfScope, inst, content, target, exact, others);
+        }
+    }
+
+    /// Whether a local whose address goes elsewhere can hold a pointer.
+    fn is_pointer_slot(&self, local: InstId) -> bool {
+        let Inst::Local { size, var, .. } = self.shape.body.insts[local] else { return false };
+        let declared = var.is_some_and(|v| self.shape.body.vars[v].pointee.depth > 0);
+        let used = |inst: &Inst| match inst {
+            Inst::Load { ty: Type::Ptr, address, .. } | Inst::Store { ty: Type::Ptr, address, .. } => {
+                self.shape.base(*address) == Operand::Value(local)
+            }
+            _ => false,
+        };
+        size >= 8 && (declared || self.shape.body.insts.values().any(used))
+    }
+
+    /// The fields of what a call frees.
+    fn of_frees(&mut self, inst: InstId) {
+        for freed in self.freed_arguments(inst) {
+            let base = self.expr(freed);
+            let class = self.shape.class(self.world.program, freed);
+            match class {
+                Class::To { depth: 1, ty } if base.hops.is_empty() => {
+                    for field in self.world.regions.pointer_fields(ty) {
+                        let content = base.clone().then(Hop::Add(field.offset as i64)).load(field.target);
+                        let others = vec![base.clone()];
+                        self.of_memory(Kind::Freed, inst, content, field.target, !field.is_array, others);
+                    }
+                }
+                Class::To { depth, ty } if depth > 1 => {
+                    let target = Target::Wild(Class::To { depth: depth - 1, ty });
+                    self.of_memory(Kind::Freed, inst, base.clone().load(target), target, false, vec![base]);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The arguments of a call whose blocks are freed by it: by the library, or by a function around it that does not
+    /// know their type.
+    fn freed_arguments(&self, inst: InstId) -> Vec<Operand> {
+        let walk = self.walk();
+        let Some(call) = self.shape.call(inst) else { return Vec::new() };
+        let mut freed = Vec::new();
+        for target in walk.call_targets(inst) {
+            if self.world.program.has_body(target) {
+                freed.extend(self.world.freed_params(target).iter().filter_map(|i| call.args.get(*i)));
+                continue;
+            }
+            for effect in self.world.model(target).iter().flat_map(|m| &m.effects) {
+                if let EffectKind::Free { what: what @ Place { derefs: 0, .. }, element: None, .. } = &effect.kind {
+                    freed.extend(walk.argument(call, what));
+                }
+            }
+        }
+        freed
+    }
+
+    /// Values that are used for the last time.
+    fn of_deaths(&mut self, inst: InstId) {
+        let terminator = &self.shape.body.insts[inst];
+        if matches!(terminator, Inst::Phi { .. }) {
+            return; // On the way into the block.
+        }
+        let returned = match terminator {
+            Inst::Return { value: Some(value) } => self.shape.holder(*value),
+            _ => None,
+        };
+        let freed = self.freed_for_sure(inst);
+        for value in self.shape.liveness(self.holding).deaths(inst).to_vec() {
+            if Some(value) == returned || freed.contains(&value) {
+                continue;
+            }
+            let kind = match self.shape.body.insts[inst] {
+                Inst::Call(_) | Inst::Invoke { .. } if value == inst => Kind::Dropped,
+                _ => Kind::Forgotten,
+            };
+            self.of_value(kind, value, inst, Start::After(inst));
+        }
+    }
+
+    /// Values that the instruction frees whatever happens: no question.
+    fn freed_for_sure(&self, inst: InstId) -> Vec<InstId> {
+        let walk = self.walk();
+        let Some(call) = self.shape.call(inst) else { return Vec::new() };
+        let [target] = walk.call_targets(inst)[..] else { return Vec::new() };
+        let effects = self.world.model(target).filter(|_| !self.world.program.has_body(target));
+        let effects = effects.map_or(&[][..], |m| m.effects.as_slice()).iter();
+        let freed = effects.filter(|e| e.when.is_always()).filter_map(|e| match &e.kind {
+            EffectKind::Free { what: what @ Place { derefs: 0, .. }, .. } => walk.argument(call, what),
+            _ => None,
+        });
+        freed.filter_map(|operand| self.shape.holder(operand)).collect()
+    }
+
+    fn of_edge(&mut self, from: BlockId, to: BlockId) {
+        let taken: Vec<InstId> = self.taken_by_phis(from, to);
+        let dying: Vec<InstId> = self.shape.liveness(self.holding).edge_deaths(from, to).collect();
+        let place = self.shape.body.blocks[from].terminator();
+        let start = Start::Edge { from, to };
+        for value in dying.into_iter().filter(|v| !taken.contains(v)) {
+            self.of_value(Kind::Forgotten, value, place, start);
+        }
+        let range = self.shape.body.blocks[to];
+        let is_phi = |i: &InstId| matches!(self.shape.body.insts[*i], Inst::Phi { .. });
+        for phi in range.insts().take_while(is_phi).collect::<Vec<_>>() {
+            if self.shape.liveness(self.holding).deaths(phi).contains(&phi) {
+                self.of_value(Kind::Forgotten, phi, place, start);
+            }
+        }
+    }
+
+    fn taken_by_phis(&self, from: BlockId, to: BlockId) -> Vec<InstId> {
+        let mut taken = Vec::new();
+        for inst in self.shape.body.blocks[to].insts() {
+            let Inst::Phi { incoming, .. } = &self.shape.body.insts[inst] else { break };
+            let operands = incoming.iter().filter(|(block, _)| *block == from);
+            taken.extend(operands.filter_map(|(_, operand)| self.shape.holder(*operand)));
+        }
+        taken
+    }
+
+    fn of_value(&mut self, kind: Kind, value: InstId, place: InstId, start: Start) {
+        let is_param = matches!(self.shape.body.insts[value], Inst::Param { .. });
+        let cell = self.shape.classes[value];
+        if cell == Class::Code || (is_param && self.world.config.arguments_are_held) {
+            return;
+        }
+        let mut fact = Fact::new();
+        fact.may.insert(Root::Value(value));
+        fact.hits.insert(Expr::value(value));
+        let variable = self.variable(value);
+        let (function, holding) = (self.shape.id, self.holding);
+        self.found.push(Probe { function, kind, place, start, fact, cell, variable, region: None, holding });
+    }
+
+    /// The variable of the source that holds a value.
+    fn variable(&self, value: InstId) -> Option<VarId> {
+        let param = match self.shape.body.insts[value] {
+            Inst::Param { index, .. } => self.shape.body.vars.iter().find(|(_, v)| v.param == Some(index)).map(|v| v.0),
+            _ => None,
+        };
+        let bound = || {
+            self.shape.body.insts.values().find_map(|inst| match inst {
+                Inst::Bind { var, value: Operand::Value(v) } if *v == value => Some(*var),
+                _ => None,
+            })
+        };
+        // A phi is the variable that its values were bound to.
+        let merged = || match &self.shape.body.insts[value] {
+            Inst::Phi { incoming, .. } => incoming.iter().find_map(|(_, operand)| {
+                let from = operand.value()?;
+                self.shape.body.insts.values().rev().find_map(|inst| match inst {
+                    Inst::Bind { var, value: Operand::Value(v) } if *v == from => Some(*var),
+                    _ => None,
+                })
+            }),
+            _ => None,
+        };
+        param.or_else(bound).or_else(merged)
+    }
+
+    /// Parameters that nothing uses, where arguments may be last references.
+    fn of_unused_params(&mut self) {
+        let first = self.shape.body.blocks[caulk_ir::Body::ENTRY].first;
+        let entry = BlockId::from_index(0);
+        for param in self.shape.params().collect::<Vec<_>>() {
+            if self.shape.is_holder(param) && !self.shape.liveness(self.holding).is_live_at(entry, param) {
+                self.of_value(Kind::Forgotten, param, first, Start::Before(first));
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Regions of memory, as far as types and names tell them apart.
+
+use caulk_ir::InstId;
+use caulk_program::{FuncId, GlobalVarId, TypeId};
+
+/// The memory an address may lead to: one region, or any of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target {
+    /// A field, in all structures of its type.
+    Field { ty: TypeId, offset: u64 },
+    /// A variable outside of functions that is no structure.
+    Global(GlobalVarId),
+    /// A local variable whose address goes elsewhere, in all calls of its function.
+    Slot { function: FuncId, local: InstId },
+    /// A part of a local variable that only its function can reach, by its offset if that is known.
+    Local { local: InstId, offset: Option<i64> },
+    /// Whatever holds a pointer of the class and can be reached through a pointer.
+    Wild(Class),
+}
+
+/// What a pointer is declared to point to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// Nobody knows, or anything (`void *`, `char *`).
+    Any,
+    /// A structure, behind so many levels of pointers.
+    To { depth: u8, ty: TypeId },
+    /// A function.
+    Code,
+}
+
+impl Class {
+    /// What both say; a declaration that says nothing gives way.
+    pub fn meet(self, other: Class) -> Class {
+        match (self, other) {
+            (Class::Any, other) => other,
+            (this, Class::Any) => this,
+            (this, other) if this == other => this,
+            _ => Class::Any,
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! No probe that really leaks is ever proved: programs made by chance are run on small heaps, and what loses a cell must
+//! not have been called proved.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use caulk_models::Models;
+use caulk_program::{FuncId, Program};
+use caulk_prove::{Extensions, ProveConfig, TypedRegions, Verdict, World, judge_all};
+use support::generator::{self, Chance};
+use support::heaps::can_leak;
+
+/// Programs of a run; `CAULK_PROVE_PROGRAMS` asks for more, `CAULK_PROVE_FIRST` for others.
+const PROGRAMS: u64 = 300;
+/// Heaps that each is run on.
+const HEAPS: usize = 400;
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
+}
+
+struct Tally {
+    proved: usize,
+    leaking: usize,
+}
+
+/// Judges every program under a configuration; panics if a proved one leaks.
+fn check(program: &Program, seeds: &[u64], config: &ProveConfig) -> Tally {
+    let models = Models::bundled();
+    let regions = TypedRegions::new(program);
+    let world = World::new(program, &models, &regions, config.clone());
+    let bodies: Vec<FuncId> = program.functions().filter(|f| program.has_body(*f)).collect();
+    let judged = judge_all(&world, &bodies);
+    let proved: BTreeSet<FuncId> =
+        judged.iter().filter(|j| j.verdict() == Verdict::Proved).map(|j| j.function).collect();
+    let mut tally = Tally { proved: 0, leaking: 0 };
+    for seed in seeds {
+        let function = support::function(program, &format!("f{seed}"));
+        let helper = program.functions_named(&format!("h{seed}"));
+        let is_proved = proved.contains(&function) && helper.iter().all(|h| proved.contains(h));
+        let own = !config.arguments_are_held;
+        let leaks = can_leak(program, function, own, HEAPS, &mut Chance::new(*seed));
+        assert!(!(is_proved && leaks), "proved, and leaks:\n{}", generator::function(*seed, true));
+        tally.proved += usize::from(is_proved);
+        tally.leaking += usize::from(leaks);
+    }
+    tally
+}
+
+#[test]
+fn what_is_proved_does_not_leak() {
+    let first = number("CAULK_PROVE_FIRST", 0);
+    let seeds: Vec<u64> = (first..first + number("CAULK_PROVE_PROGRAMS", PROGRAMS)).collect();
+    let functions: Vec<String> = seeds.iter().map(|seed| generator::function(*seed, false)).collect();
+    let program = support::compile_text(&format!("{}{}", generator::PRELUDE, functions.concat()));
+    let all = Extensions::default();
+    let settings = [
+        (true, all),
+        (false, all),
+        (true, Extensions { typed_growth: false, ..all }),
+        (true, Extensions { region_removal: false, ..all }),
+        (true, Extensions { separated: false, ..all }),
+    ];
+    for (arguments_are_held, extensions) in settings {
+        let config = ProveConfig { arguments_are_held, extensions, max_transfers: 4_000, ..ProveConfig::default() };
+        let tally = check(&program, &seeds, &config);
+        println!("{extensions:?}, held {arguments_are_held}: {} proved, {} leak", tally.proved, tally.leaking);
+        // Neither side is empty, or nothing was tested. Where arguments may be last references, most programs leak.
+        assert!(tally.proved * 20 > seeds.len() || !arguments_are_held, "only {} proved", tally.proved);
+        assert!(tally.leaking * 10 > seeds.len(), "only {} leak", tally.leaking);
+    }
+}

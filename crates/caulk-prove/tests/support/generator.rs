@@ -1,0 +1,213 @@
+//! Small programs over lists and trees, made by chance: the same seed, the same program.
+
+use std::fmt::Write as _;
+
+/// A generator of pseudo-random numbers (xorshift), so that a failure can be had again.
+pub struct Chance(u64);
+
+impl Chance {
+    pub fn new(seed: u64) -> Self {
+        let mut chance = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        (0..8).for_each(|_| {
+            chance.next();
+        });
+        chance
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.next() >> 11) as usize % bound.max(1)
+    }
+
+    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[self.below(of.len())]
+    }
+}
+
+pub const PRELUDE: &str = "\
+#include <stdlib.h>
+typedef struct node { int data; struct node *next; struct node *left; } Node;
+Node *kept;
+";
+
+const VARIABLES: [&str; 5] = ["a", "b", "p", "q", "r"];
+const FIELDS: [&str; 2] = ["next", "left"];
+
+/// A function `f<seed>`, and a private one that it may call.
+pub fn function(seed: u64, with_globals: bool) -> String {
+    let mut chance = Chance::new(seed);
+    let mut text = String::new();
+    let helper = chance.below(3) == 0;
+    if helper {
+        let size = 2 + chance.below(4);
+        let recursion = chance.below(3) == 0;
+        let calls = if recursion { Some(format!("h{seed}")) } else { None };
+        Writer { chance: &mut chance, text: &mut text, callee: calls, with_globals }
+            .function(&format!("static Node *h{seed}"), size);
+    }
+    let size = 3 + chance.below(5);
+    let callee = helper.then(|| format!("h{seed}"));
+    Writer { chance: &mut chance, text: &mut text, callee, with_globals }.function(&format!("Node *f{seed}"), size);
+    text
+}
+
+struct Writer<'a> {
+    chance: &'a mut Chance,
+    text: &'a mut String,
+    callee: Option<String>,
+    with_globals: bool,
+}
+
+impl Writer<'_> {
+    fn function(&mut self, head: &str, size: usize) {
+        let _ = writeln!(self.text, "{head}(Node *a, Node *b, int n)\n{{\n    Node *p = NULL, *q = NULL, *r = NULL;");
+        if let Some(callee) = self.callee.clone().filter(|c| head.ends_with(c.as_str())) {
+            // A recursive function ends, on heaps without cycles at least.
+            let field = self.field();
+            let _ = writeln!(self.text, "    if (a == NULL)\n        return b;");
+            let _ = writeln!(self.text, "    r = a->{field};\n    q = {callee}(r, b, n);");
+            self.callee = None;
+        }
+        for _ in 0..size {
+            self.statement(1);
+        }
+        let result = self.variable();
+        let _ = writeln!(self.text, "    return {result};\n}}\n");
+    }
+
+    fn variable(&mut self) -> &'static str {
+        self.chance.one(&VARIABLES)
+    }
+
+    fn field(&mut self) -> &'static str {
+        self.chance.one(&FIELDS)
+    }
+
+    fn line(&mut self, depth: usize, line: &str) {
+        let _ = writeln!(self.text, "{:indent$}{line}", "", indent = depth * 4);
+    }
+
+    fn statement(&mut self, depth: usize) {
+        let (x, y, f) = (self.variable(), self.variable(), self.field());
+        match self.chance.below(16) {
+            0 | 1 => self.line(depth, &format!("{x} = {y};")),
+            2 | 3 => self.line(depth, &format!("if ({y} != NULL) {x} = {y}->{f};")),
+            4 | 5 => self.line(depth, &format!("if ({x} != NULL) {x}->{f} = {y};")),
+            6 => self.line(depth, &format!("if ({x} != NULL) {x}->{f} = NULL;")),
+            7 => self.allocate(depth, x, y),
+            8 => self.line(depth, &format!("{{ Node *t = {x}; {x} = {y}; {y} = t; }}")),
+            9 => self.free(depth, x),
+            10 | 11 if depth < 3 => self.branch(depth, x, y),
+            12 if depth < 2 => self.push_all(depth, x, y, f),
+            13 if depth < 2 => self.walk(depth, x, f),
+            14 => self.rotate(depth, x, y),
+            15 if self.with_globals => self.global(depth, x),
+            _ => self.call(depth, x, y),
+        }
+    }
+
+    fn allocate(&mut self, depth: usize, x: &str, y: &str) {
+        self.line(depth, &format!("{x} = malloc(sizeof *{x});"));
+        self.line(depth, &format!("if ({x} == NULL) return {y};"));
+        self.line(depth, &format!("{x}->data = n;"));
+        for field in FIELDS {
+            let value = if self.chance.below(2) == 0 { "NULL" } else { self.variable() };
+            let value = if value == x { "NULL" } else { value };
+            self.line(depth, &format!("{x}->{field} = {value};"));
+        }
+    }
+
+    fn free(&mut self, depth: usize, x: &str) {
+        let (y, f) = (self.variable(), self.field());
+        self.line(depth, &format!("if ({x} != NULL) {{"));
+        if self.chance.below(2) == 0 && y != x {
+            self.line(depth + 1, &format!("{y} = {x}->{f};"));
+        }
+        self.line(depth + 1, &format!("free({x});"));
+        self.line(depth + 1, &format!("{x} = NULL;"));
+        self.line(depth, "}");
+    }
+
+    fn branch(&mut self, depth: usize, x: &str, y: &str) {
+        let condition = match self.chance.below(5) {
+            0 => format!("{x} == NULL"),
+            1 => format!("{x} == {y}"),
+            2 => format!("{x} != NULL && {x}->data < n"),
+            3 => "n > 1".to_owned(),
+            _ => format!("{x} != {y}"),
+        };
+        self.line(depth, &format!("if ({condition}) {{"));
+        for _ in 0..1 + self.chance.below(2) {
+            self.statement(depth + 1);
+        }
+        if self.chance.below(2) == 0 {
+            self.line(depth, "} else {");
+            self.statement(depth + 1);
+        }
+        self.line(depth, "}");
+    }
+
+    /// Moves the cells of one list to the front of another.
+    fn push_all(&mut self, depth: usize, x: &str, y: &str, f: &str) {
+        if x == y {
+            return;
+        }
+        self.line(depth, &format!("while ({x} != NULL) {{"));
+        self.line(depth + 1, &format!("Node *t = {x}->{f};"));
+        if self.chance.below(3) == 0 {
+            self.statement(depth + 1);
+        }
+        self.line(depth + 1, &format!("if ({x} == NULL) break;"));
+        self.line(depth + 1, &format!("{x}->{f} = {y};"));
+        self.line(depth + 1, &format!("{y} = {x};"));
+        self.line(depth + 1, &format!("{x} = t;"));
+        self.line(depth, "}");
+    }
+
+    fn walk(&mut self, depth: usize, x: &str, f: &str) {
+        self.line(depth, &format!("while ({x} != NULL && {x}->data < n) {{"));
+        if self.chance.below(2) == 0 {
+            self.statement(depth + 1);
+        }
+        self.line(depth + 1, &format!("if ({x} == NULL) break;"));
+        if self.chance.below(3) == 0 {
+            let y = self.variable();
+            self.line(depth + 1, &format!("{y} = {x};"));
+        }
+        self.line(depth + 1, &format!("{x} = {x}->{f};"));
+        self.line(depth, "}");
+    }
+
+    fn rotate(&mut self, depth: usize, x: &str, y: &str) {
+        if x == y {
+            return;
+        }
+        self.line(depth, &format!("if ({x} != NULL && {x}->left != NULL) {{"));
+        self.line(depth + 1, &format!("{y} = {x}->left;"));
+        self.line(depth + 1, &format!("{x}->left = {y}->next;"));
+        self.line(depth + 1, &format!("{y}->next = {x};"));
+        self.line(depth, "}");
+    }
+
+    fn global(&mut self, depth: usize, x: &str) {
+        match self.chance.below(3) {
+            0 => self.line(depth, &format!("kept = {x};")),
+            1 => self.line(depth, &format!("{x} = kept;")),
+            _ => self.line(depth, &format!("if (kept == NULL) kept = {x};")),
+        }
+    }
+
+    fn call(&mut self, depth: usize, x: &str, y: &str) {
+        let z = self.variable();
+        match self.callee.clone() {
+            Some(callee) => self.line(depth, &format!("{z} = {callee}({x}, {y}, n);")),
+            None => self.line(depth, &format!("{z} = {x};")),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! How answers of the prover are told, in words of the source.
+
+use std::fmt::Write as _;
+
+use caulk_ir::{Body, InstId};
+use caulk_program::{FuncId, Program};
+use caulk_prove::target::Target;
+use caulk_prove::{Answer, Kind, Origin, Outcome, Probe, ProveConfig, Reason, TraceStep};
+
+use crate::arguments::{Extension, ProverOptions};
+use crate::show;
+
+/// Lines shown of a way back.
+const MAX_STEPS: usize = 12;
+
+/// Under which a proof holds; printed once for each run.
+pub const ASSUMPTIONS: &str = "\
+proofs hold if memory is used by its declared type, no address is computed beyond the object it starts in, blocks \
+declared as bytes or void hold no pointers, and the models of library functions are right (docs/prove.md)";
+
+pub fn config(options: &ProverOptions) -> ProveConfig {
+    let mut config = ProveConfig { arguments_are_held: !options.own_arguments, ..ProveConfig::default() };
+    config.max_transfers = options.max_steps.unwrap_or(config.max_transfers);
+    for extension in &options.without {
+        match extension {
+            Extension::Types => config.extensions.typed_growth = false,
+            Extension::Removal => config.extensions.region_removal = false,
+            Extension::Separation => config.extensions.separated = false,
+        }
+    }
+    config
+}
+
+/// Words for one program.
+#[derive(Clone, Copy)]
+pub struct Teller<'a> {
+    pub program: &'a Program,
+}
+
+impl Teller<'_> {
+    /// `list.c:12`, or the column too.
+    pub fn place(&self, function: FuncId, body: &Body, inst: InstId) -> (String, u32, u32) {
+        let place = body.place(inst);
+        let unit = self.program.unit(self.program.function(function).unit);
+        let file = unit.files.get(place.file).map_or("?", |f| unit.str(*f));
+        (show::path(file).to_owned(), place.line, place.column)
+    }
+
+    /// What may be lost, and how.
+    pub fn loss(&self, body: &Body, probe: &Probe) -> String {
+        let unit = self.program.unit(self.program.function(probe.function).unit);
+        let variable = probe.variable.map(|v| unit.str(body.vars[v].name));
+        let holder = match (variable, probe.region) {
+            (Some(name), _) => format!("`{name}`"),
+            (None, Some(region)) => self.region(body, probe.function, region),
+            (None, None) => "a value".to_owned(),
+        };
+        match probe.kind {
+            Kind::Overwritten => format!("{holder} is overwritten"),
+            Kind::Freed => format!("{holder} is freed with its block"),
+            Kind::Forgotten => format!("{holder} is used for the last time"),
+            Kind::Dropped => "the result is not used".to_owned(),
+            Kind::OutOfScope => format!("{holder} goes out of scope"),
+        }
+    }
+
+    fn region(&self, body: &Body, function: FuncId, region: Target) -> String {
+        let program = self.program;
+        match region {
+            Target::Field { ty, offset } => {
+                let (unit, layout) = program.struct_type(ty);
+                let name = layout.field_at(offset).and_then(|f| f.name).map(|n| unit.str(n));
+                let name = name.map_or_else(|| format!("+{offset}"), |n| format!(".{n}"));
+                format!("`{}{name}`", program.type_name(ty))
+            }
+            Target::Global(global) => format!("`{}`", program.global(global).name),
+            Target::Slot { local, .. } | Target::Local { local, .. } => {
+                let caulk_ir::Inst::Local { var: Some(var), .. } = body.insts[local] else {
+                    return "a local".to_owned();
+                };
+                let unit = program.unit(program.function(function).unit);
+                format!("`{}`", unit.str(body.vars[var].name))
+            }
+            Target::Wild(_) => "a pointer in memory".to_owned(),
+        }
+    }
+
+    pub fn origin(&self, origin: Origin) -> String {
+        match origin {
+            Origin::Allocation { function, inst } => format!("a block allocated at {}", self.line(function, inst)),
+            Origin::Library { function, inst } => {
+                format!("what a library function gave at {}", self.line(function, inst))
+            }
+            Origin::Input { function } => {
+                format!("a block that was there when {} was called", self.program.function(function).name)
+            }
+        }
+    }
+
+    pub fn reason(&self, reason: Reason) -> String {
+        match reason {
+            Reason::UnknownCall { function, inst } => {
+                let site = self.program.call_site(function, inst);
+                let target = site.and_then(|s| self.program.targets(s).first());
+                let name = target.map_or("a function pointer", |t| self.program.function(*t).name);
+                format!("nothing is known of {name}, called at {}", self.line(function, inst))
+            }
+            Reason::Outside { function } => format!("{}: {reason}", self.program.function(function).name),
+            _ => reason.to_string(),
+        }
+    }
+
+    fn line(&self, function: FuncId, inst: InstId) -> String {
+        let Some(body) = self.program.body(function) else { return "?".to_owned() };
+        let (file, line, _) = self.place(function, &body, inst);
+        format!("{file}:{line}")
+    }
+
+    /// The lines of a way, each once in a row, from the origin to the loss.
+    pub fn trace(&self, steps: &[TraceStep]) -> Vec<(FuncId, u32)> {
+        let mut lines: Vec<(FuncId, u32)> = Vec::new();
+        let mut body: Option<(FuncId, Body)> = None;
+        for step in steps {
+            if body.as_ref().is_none_or(|(f, _)| *f != step.function) {
+                body = self.program.body(step.function).map(|b| (step.function, b));
+            }
+            let Some((_, body)) = &body else { continue };
+            let line = body.place(step.inst).line;
+            if line > 0 && lines.last() != Some(&(step.function, line)) {
+                lines.push((step.function, line));
+            }
+        }
+        lines
+    }
+
+    /// `12, 14, insert:30, 16`: lines, with the function where it changes.
+    pub fn trace_text(&self, steps: &[TraceStep]) -> String {
+        let mut lines = self.trace(steps);
+        if lines.len() > MAX_STEPS {
+            lines.drain(MAX_STEPS / 2..lines.len() - MAX_STEPS / 2);
+        }
+        let mut text = String::new();
+        let mut function = None;
+        for (f, line) in lines {
+            let separator = if text.is_empty() { "" } else { ", " };
+            if function.replace(f) == Some(f) {
+                let _ = write!(text, "{separator}{line}");
+            } else {
+                let _ = write!(text, "{separator}{}:{line}", self.program.function(f).name);
+            }
+        }
+        text
+    }
+
+    /// One probe with its answer, as lines of text.
+    pub fn answer(&self, body: &Body, probe: &Probe, answer: &Answer) -> String {
+        let (file, line, column) = self.place(probe.function, body, probe.place);
+        let loss = self.loss(body, probe);
+        let at = format!("{file}:{line}:{column}");
+        match &answer.outcome {
+            Outcome::Proved => format!("  {at}: proved: {loss}, and is not the last reference\n"),
+            Outcome::MayLeak { origin, trace } => {
+                let way = self.trace_text(trace);
+                format!(
+                    "  {at}: may leak: {loss}; it may be the last reference to {}\n      by way of {way}\n",
+                    self.origin(*origin)
+                )
+            }
+            Outcome::Abandoned(reason) => format!("  {at}: abandoned: {loss}; {}\n", self.reason(*reason)),
+        }
+    }
+}
