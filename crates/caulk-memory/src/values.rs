@@ -46,6 +46,8 @@ pub struct ValueTable {
     of_const: Vec<Option<Cell>>,
     /// The structure field a cell was reached through, for names.
     fields: FxHashMap<(ValueId, Offset), (TypeId, u64)>,
+    /// The same, as summaries of callees have it.
+    told_fields: FxHashMap<(ValueId, Offset), (TypeId, u64)>,
 }
 
 impl ValueTable {
@@ -157,8 +159,19 @@ impl ValueTable {
         }
     }
 
+    /// The field a cell is, for names.
     pub fn field(&self, cell: Cell) -> Option<(TypeId, u64)> {
+        self.own_field(cell).or_else(|| self.told_fields.get(&(cell.base, cell.offset)).copied())
+    }
+
+    /// The field that the code of this function steps into. What callees say of a `void *` may be of another type.
+    pub fn own_field(&self, cell: Cell) -> Option<(TypeId, u64)> {
         self.fields.get(&(cell.base, cell.offset)).copied()
+    }
+
+    /// Notes the field a cell is, where a callee's summary has a name for it and the code here has none.
+    pub fn name_field(&mut self, cell: Cell, field: (TypeId, u64)) {
+        self.told_fields.entry((cell.base, cell.offset)).or_insert(field);
     }
 
     /// The structure a value points to, as the fields that are addressed through it tell.

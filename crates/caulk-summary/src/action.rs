@@ -20,6 +20,8 @@ pub struct Block {
     pub chain: Vec<(FuncId, u32)>,
     /// What the caller must have given for it to exist, whatever else tells of it: a size that is not zero.
     pub needs: Vec<(AccessPath, Relation)>,
+    /// What the caller finds in its memory afterwards when it exists: an error that is not set.
+    pub leaves: Vec<(AccessPath, Relation)>,
 }
 
 /// What an action is about.

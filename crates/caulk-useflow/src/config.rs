@@ -32,7 +32,7 @@ impl Default for UseflowConfig {
     fn default() -> Self {
         Self {
             max_alternatives: 8,
-            max_facts: 12,
+            max_facts: 16,
             max_visits: 12,
             max_block_runs: 20_000,
             tired_alternatives: 2,

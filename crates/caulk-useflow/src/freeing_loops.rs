@@ -71,12 +71,26 @@ fn freed_elements(view: &mut View<'_>) -> Vec<(InstId, ValueId)> {
                 }
                 _ => None,
             };
-            if let Some(ValueNode::Load(holder, Offset::Any)) = element.map(|e| view.values.node(e)) {
-                freed.push((call, holder));
+            match element.map(|e| view.values.node(e)) {
+                Some(ValueNode::Load(holder, Offset::Any)) => freed.push((call, holder)),
+                // `for (p = list; *p; p++) free(*p);`
+                Some(ValueNode::Load(walker, Offset::ZERO)) => {
+                    freed.extend(walked(view, walker).into_iter().map(|holder| (call, holder)));
+                }
+                _ => {}
             }
         }
     }
     freed
+}
+
+/// What a pointer that goes from element to element started at.
+fn walked(view: &View<'_>, walker: ValueId) -> SmallVec<[ValueId; 2]> {
+    let ValueNode::Opaque(phi) = view.values.node(walker) else { return SmallVec::new() };
+    let Inst::Phi { incoming, .. } = &view.body.insts[phi] else { return SmallVec::new() };
+    let bases = incoming.iter().filter_map(|(_, o)| view.values.of_operand(*o)).map(|c| c.base);
+    let (steps, starts): (SmallVec<[ValueId; 2]>, SmallVec<[ValueId; 2]>) = bases.partition(|b| *b == walker);
+    if steps.is_empty() { SmallVec::new() } else { starts }
 }
 
 fn loop_body(
@@ -127,7 +141,11 @@ fn block_without_element(body: &Body, view: &View<'_>, block: BlockId, holder: V
     let is_null = |o: &Operand| body.constant(*o).is_some_and(|c| c.is_zero());
     let is_element = |o: &Operand| {
         let node = view.values.of_operand(*o).map(|c| view.values.node(c.base));
-        matches!(node, Some(ValueNode::Load(base, Offset::Any)) if base == holder)
+        match node {
+            Some(ValueNode::Load(base, Offset::Any)) => base == holder,
+            Some(ValueNode::Load(walker, Offset::ZERO)) => walked(view, walker).contains(&holder),
+            _ => false,
+        }
     };
     if !(is_element(lhs) && is_null(rhs) || is_element(rhs) && is_null(lhs)) {
         return None;

@@ -163,6 +163,9 @@ impl<'a> View<'a> {
                 cell = Cell { base: self.values.loaded(cell)?, offset: caulk_memory::Offset::ZERO };
             }
             cell.offset = cell.offset.plus(step.offset);
+            if let Some(field) = step.field {
+                self.values.name_field(cell, field);
+            }
         }
         Some(Resolved::Cell(cell))
     }

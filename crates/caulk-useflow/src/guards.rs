@@ -160,17 +160,50 @@ fn given(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(InstId,
 /// Conditions of a block that are kept.
 const MAX_NEEDS: usize = 4;
 
-/// What the caller must have given for a block to be handed out: what is known of it on all ways that do so.
+/// What the caller must have given, and must get as a result, for a block to be handed out: what is known of both on all
+/// ways that do so.
 pub fn needs(view: &mut View<'_>, handed: &[(InstId, Alternative)]) -> Vec<(AccessPath, Relation)> {
-    let Some(((exit, first), rest)) = handed.split_first() else { return Vec::new() };
-    let mut needs = facts_of_caller(view, *exit, first);
-    for (exit, alternative) in rest {
-        needs = shared_needs(&needs, &facts_of_caller(view, *exit, alternative));
+    let mut known = |(exit, alternative): &(InstId, Alternative)| {
+        let mut facts = facts_of_caller(view, *exit, alternative);
+        if let Class::Known(relation) = class(view, *exit, alternative) {
+            facts.insert(0, (AccessPath::root(PathRoot::Return), relation));
+        }
+        facts
+    };
+    let Some((first, rest)) = handed.split_first() else { return Vec::new() };
+    let mut needs = known(first);
+    for exit in rest {
+        needs = shared_needs(&needs, &known(exit));
     }
     needs.sort();
     needs.dedup();
     needs.truncate(MAX_NEEDS);
     needs
+}
+
+/// What a caller finds in its memory on all ways that hand out a block, where the function has written there.
+pub fn leaves(view: &mut View<'_>, handed: &[(InstId, Alternative)]) -> Vec<(AccessPath, Relation)> {
+    let mut written = |(exit, alternative): &(InstId, Alternative)| {
+        let here = (view.homes[*exit], *exit);
+        let mut facts = Vec::new();
+        for &(key, relation) in &alternative.facts {
+            let Key::Loaded(cell) = view.keys.get(key) else { continue };
+            let is_parameters = matches!(view.values.root(cell.base), ValueNode::Param(_));
+            if is_parameters && !view.is_initial(cell, here) {
+                facts.extend(view.values.cell_path(cell).map(|path| (path, relation)));
+            }
+        }
+        facts
+    };
+    let Some((first, rest)) = handed.split_first() else { return Vec::new() };
+    let mut leaves = written(first);
+    for exit in rest {
+        leaves = shared_needs(&leaves, &written(exit));
+    }
+    leaves.sort();
+    leaves.dedup();
+    leaves.truncate(MAX_NEEDS);
+    leaves
 }
 
 /// What either of two blocks needs that are one to the caller.

@@ -152,7 +152,7 @@ fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Gu
 
 fn new_block(summary: &mut Summary, family: caulk_models::FamilyId) -> Subject {
     let id = BlockId(summary.blocks.len() as u32);
-    summary.blocks.push(Block { family, chain: Vec::new(), needs: Vec::new() });
+    summary.blocks.push(Block { family, chain: Vec::new(), needs: Vec::new(), leaves: Vec::new() });
     Subject::Alloc(id)
 }
 

@@ -125,6 +125,14 @@ fn fresh_block(
             }
         }
     }
+    for (path, relation) in &block.leaves {
+        let Some(Resolved::Cell(cell)) = view.resolve(call, path) else { continue };
+        if !object.first.cells.contains(&cell) {
+            let key = view.keys.of_cell(cell);
+            object.first.facts.retain(|f| f.0 != key);
+            learn(&mut object.first.facts, (key, *relation), view.config.max_facts);
+        }
+    }
     let own = object.first.has_name(call).then(|| view.values.of_inst(call)).flatten();
     object.first.own = own.map(|c| c.base);
     if object.first.names.is_empty() && object.first.cells.is_empty() {

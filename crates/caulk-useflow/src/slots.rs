@@ -73,7 +73,7 @@ fn slot_of(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<Slot>
             _ => return None,
         },
     };
-    view.values.field(cell)
+    view.values.own_field(cell)
 }
 
 fn destroyed(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<Destroyed> {

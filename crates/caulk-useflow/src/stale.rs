@@ -168,7 +168,7 @@ impl View<'_> {
     fn add_places(&self, mut cell: Cell, places: &mut KeyPlaces) {
         loop {
             let node = self.values.node(cell.base);
-            let field = self.values.field(cell).map(|(ty, offset)| field_place(self.program, ty, offset));
+            let field = self.values.own_field(cell).map(|(ty, offset)| field_place(self.program, ty, offset));
             let number = field.and_then(|place| self.modified.number(place));
             let is_local = matches!(node, ValueNode::Local(_));
             match (node, field) {

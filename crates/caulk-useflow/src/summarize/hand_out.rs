@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use super::{Exit, Summarizer};
 use crate::alternative::{Alternative, Status};
-use crate::guards::{guard, guard_of_result, needs, returned, shared_needs};
+use crate::guards::{guard, guard_of_result, leaves, needs, returned, shared_needs};
 use crate::objects::Fresh;
 use crate::propagate::{Flow, Propagation};
 
@@ -57,16 +57,17 @@ impl Summarizer<'_> {
             self.note_fresh_returns(object, &handed, &to_return, &absent.exits);
         }
         let exits: Vec<Exit> = handed.iter().map(|(exit, _)| exit.clone()).collect();
-        let needs = needs(&mut self.view, &exits);
+        let (needs, leaves) = (needs(&mut self.view, &exits), leaves(&mut self.view, &exits));
         let blocks = &mut self.report.summary.blocks;
         let id = match block_returned_already(&self.report.summary.actions, &paths, &to_return) {
             Some(id) => {
-                let known = &mut blocks[id.0 as usize].needs;
-                *known = shared_needs(known, &needs);
+                let known = &mut blocks[id.0 as usize];
+                known.needs = shared_needs(&known.needs, &needs);
+                known.leaves = shared_needs(&known.leaves, &leaves);
                 id
             }
             None => {
-                blocks.push(Block { family: object.family, chain: object.chain.clone(), needs });
+                blocks.push(Block { family: object.family, chain: object.chain.clone(), needs, leaves });
                 BlockId(blocks.len() as u32 - 1)
             }
         };

@@ -205,10 +205,10 @@ impl<'a> Summarizer<'a> {
         // What holds it together with others on some way does not own it on any.
         let shared: Vec<Option<Slot>> = live()
             .filter(|a| !is_one_field(&a.cells))
-            .flat_map(|a| a.cells.iter().map(|cell| self.view.values.field(*cell)))
+            .flat_map(|a| a.cells.iter().map(|cell| self.view.values.own_field(*cell)))
             .collect();
         for cell in alone.flat_map(|a| a.cells.iter().copied()).chain(left_in.iter().copied()) {
-            let Some(slot) = self.view.values.field(cell) else { continue };
+            let Some(slot) = self.view.values.own_field(cell) else { continue };
             if shared.contains(&Some(slot)) {
                 continue;
             }
