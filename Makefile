@@ -21,8 +21,8 @@ help: ## list these targets
 .PHONY: demo
 demo: build ## build Caulk and run it on the example project
 	@$(MAKE) --no-print-directory -C $(EXAMPLE) compile_commands.json
-	$(CAULK) program -p $(EXAMPLE) --cache target/demo
 	$(CAULK) check -p $(EXAMPLE) --cache target/demo || test $$? -eq 1
+	$(CAULK) check -p $(EXAMPLE) --cache target/demo --format html -o target/demo/report || test $$? -eq 1
 
 .PHONY: build
 build: deps ## build the release binary, target/release/caulk

@@ -158,6 +158,12 @@ impl Finding {
         self.suppression.is_none() && self.baseline != Some(BaselineState::Unchanged)
     }
 
+    /// All places it speaks of.
+    pub fn places(&self) -> impl Iterator<Item = &Site> {
+        let calls = self.chain.iter().chain([&self.allocation]).map(|c| &c.site);
+        calls.chain(self.steps.iter().map(|s| &s.site)).chain([&self.loss])
+    }
+
     /// What leaks: the variable, or where it came from when nothing in the source ever named it.
     pub fn subject(&self) -> String {
         match &self.variable {

@@ -4,6 +4,9 @@ use crate::finding::BaselineState;
 use crate::report::Report;
 use crate::select::Hidden;
 
+/// Files named before the rest is only counted.
+const MAX_NAMED: usize = 5;
+
 /// One sentence a line.
 pub fn lines(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
@@ -36,6 +39,13 @@ pub fn lines(report: &Report) -> Vec<String> {
         "are alike in what --report-level compares",
         "level 0 shows every path, 1 one for each allocation and place of loss, 2 one for each allocation",
     );
+    if !report.files_changed.is_empty() {
+        let names = report.files_changed.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let more = if report.files_changed.len() > MAX_NAMED { ", ..." } else { "" };
+        lines.push(format!(
+            "{names}{more}: gone, or changed since the analysis; what is quoted from there may be wrong"
+        ));
+    }
     match report.units_not_read.len() {
         0 => {}
         1 => lines.push("1 unit was not read: what it leaks, frees or keeps is not known".to_owned()),

@@ -18,6 +18,7 @@ mod fingerprint;
 mod footer;
 mod git;
 pub mod github;
+pub mod html;
 pub mod json;
 pub mod narrate;
 mod operand_names;

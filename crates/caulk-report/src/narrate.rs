@@ -187,7 +187,7 @@ impl Story<'_, '_> {
             }
             (_, _) if place == allocation => "nothing keeps the result of the call".to_owned(),
             (CandidateKind::Lost, _) => "the last reference to it is overwritten".to_owned(),
-            (CandidateKind::Forgotten, Some(WitnessEvent::Object(Event::OutOfScope))) if !self.is_at_return(place) => {
+            (CandidateKind::Forgotten, _) if !self.is_at_return(place) => {
                 "it goes out of scope, neither freed nor kept".to_owned()
             }
             (CandidateKind::Forgotten, _) => "the function returns, and nothing frees or keeps it".to_owned(),
@@ -207,12 +207,14 @@ impl Story<'_, '_> {
         let allocated = Step { kind: StepKind::Allocated, site: allocation.site.clone(), text };
         for step in &evidence.witness {
             let is_ours = step.function == self.candidate.function;
-            if is_ours && step.inst == self.candidate.allocation && self.steps.is_empty() {
-                self.add(allocated.clone());
-                continue;
-            }
-            // That the call hands it out is told already.
-            if is_ours && step.inst == self.candidate.allocation && step.event == WitnessEvent::Object(Event::Stored) {
+            if is_ours && step.inst == self.candidate.allocation && matches!(step.event, WitnessEvent::Object(_)) {
+                if !self.steps.contains(&allocated) {
+                    self.add(allocated.clone());
+                }
+                // In a loop, the next allocation is where the old block is lost.
+                if step.event != WitnessEvent::Object(Event::Allocated) && self.candidate.place == step.inst {
+                    break;
+                }
                 continue;
             }
             // What comes after the loss shows nothing more.

@@ -1,12 +1,13 @@
 //! Everything a report says: the findings, and what was not looked at.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::baseline::{Baseline, Known};
-use crate::finding::{BaselineState, Finding};
+use crate::finding::{BaselineState, Finding, Site};
 use crate::fingerprint;
 use crate::select::{self, Hidden, Selection};
 use crate::source::Sources;
@@ -53,6 +54,8 @@ pub struct Report {
     /// Known findings that are found no more.
     pub fixed: Vec<Known>,
     pub hidden: Hidden,
+    /// Files that are gone, or too short for the places in them: they were changed since they were analysed.
+    pub files_changed: Vec<String>,
     /// Suppressions that are of no use, when that was asked for.
     pub complaints: Vec<Complaint>,
     pub units_not_read: Vec<LostUnit>,
@@ -87,8 +90,9 @@ impl Report {
         let (findings, hidden) = choices.selection.apply(found);
         Self {
             root: root.to_string_lossy().into_owned(),
-            findings,
             fixed,
+            files_changed: changed(&findings, sources),
+            findings,
             hidden,
             complaints,
             units_not_read: Vec::new(),
@@ -106,4 +110,12 @@ impl Report {
     pub fn as_baseline(&self) -> Baseline {
         Baseline::of(self.findings.iter().filter(|f| f.suppression.is_none()))
     }
+}
+
+/// Files that cannot be those that were analysed.
+fn changed(findings: &[Finding], sources: &Sources) -> Vec<String> {
+    let places = findings.iter().flat_map(Finding::places).filter(|place| place.line > 0);
+    let is_gone = |place: &&Site| sources.get(&place.file).is_none_or(|f| f.offset(place.line, place.column).is_none());
+    let files: BTreeSet<&str> = places.filter(is_gone).map(|place| place.file.as_str()).collect();
+    files.into_iter().map(str::to_owned).collect()
 }

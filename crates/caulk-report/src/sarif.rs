@@ -200,12 +200,7 @@ fn notifications(report: &Report) -> Vec<Value> {
 }
 
 fn artifacts(report: &Report) -> Vec<Value> {
-    let mut files: BTreeSet<&str> = BTreeSet::new();
-    for finding in &report.findings {
-        let calls = finding.chain.iter().chain([&finding.allocation]).map(|c| &c.site);
-        let sites = calls.chain(finding.steps.iter().map(|s| &s.site)).chain([&finding.loss]);
-        files.extend(sites.map(|site| site.file.as_str()));
-    }
+    let files: BTreeSet<&str> = report.findings.iter().flat_map(Finding::places).map(|p| p.file.as_str()).collect();
     files.into_iter().map(|file| json!({ "location": artifact(file) })).collect()
 }
 

@@ -67,19 +67,29 @@ impl Picture<'_> {
         for step in shown.iter().rev() {
             let Shown::Step(number, step) = step else { continue };
             let Some(span) = self.line(&step.site) else { continue };
-            let mark = Mark { line: step.site.line, span, label: label(*number, step), is_end: false };
-            match files.iter_mut().find(|f| f.path == step.site.file) {
-                Some(file) => file.marks.push(mark),
-                None => {
-                    files.push(Quoted { path: step.site.file.clone(), marks: vec![mark], text: Vec::new(), first: 0 })
-                }
+            let at = files.iter().position(|f| f.path == step.site.file).unwrap_or_else(|| {
+                files.push(Quoted { path: step.site.file.clone(), marks: Vec::new(), text: Vec::new(), first: 0 });
+                files.len() - 1
+            });
+            let marks = &mut files[at].marks;
+            let is_same = |m: &&mut Mark| m.line == step.site.line && m.span == span && m.text == text_of(step);
+            match marks.iter_mut().find(is_same) {
+                // Another round of a loop.
+                Some(mark) => mark.numbers.insert(0, *number),
+                None => marks.push(Mark {
+                    line: step.site.line,
+                    span,
+                    numbers: vec![*number],
+                    text: text_of(step).to_owned(),
+                    is_end: false,
+                }),
             }
         }
         if let Some(end) = files.first_mut().and_then(|file| file.marks.first_mut()) {
             end.is_end = true;
         }
         for file in &mut files {
-            file.marks.reverse();
+            file.marks.sort_by_key(|m| m.numbers[0]);
             let lines = file.marks.iter().map(|m| m.line);
             let (first, last) = (lines.clone().min().unwrap_or(1), lines.max().unwrap_or(1));
             let source = self.sources.get(&file.path);
@@ -110,7 +120,8 @@ impl Picture<'_> {
         for step in shown {
             match step {
                 Shown::Step(number, step) if self.line(&step.site).is_none() => {
-                    notes.push(Level::NOTE.message(printable(&format!("{}, at {}", label(*number, step), step.site))));
+                    let text = format!("{number}. {}, at {}", text_of(step), step.site);
+                    notes.push(Level::NOTE.message(printable(&text)));
                 }
                 Shown::LeftOut(count) => {
                     notes.push(Level::NOTE.message(format!("{count} steps are left out; --full-path shows them")));
@@ -132,7 +143,9 @@ struct Mark {
     line: u32,
     /// Bytes in the shown line.
     span: Range<usize>,
-    label: String,
+    /// The steps that are alike here.
+    numbers: Vec<usize>,
+    text: String,
     is_end: bool,
 }
 
@@ -153,7 +166,7 @@ impl Quoted {
         let annotations = self.marks.iter().map(|mark| {
             let start = starts[(mark.line - self.first) as usize];
             let kind = if mark.is_end { AnnotationKind::Primary } else { AnnotationKind::Context };
-            kind.span(start + mark.span.start..start + mark.span.end).label(mark.label.as_str())
+            kind.span(start + mark.span.start..start + mark.span.end).label(mark.label())
         });
         Snippet::source(self.text.join("\n"))
             .line_start(self.first as usize)
@@ -162,10 +175,17 @@ impl Quoted {
     }
 }
 
-fn label(number: usize, step: &Step) -> String {
-    // The title says why.
-    let text = if step.kind == StepKind::Leaked { "leaked here" } else { step.text.as_str() };
-    printable(&format!("{number}. {text}"))
+impl Mark {
+    /// `2, 9. the loop goes on`.
+    fn label(&self) -> String {
+        let numbers: Vec<String> = self.numbers.iter().map(usize::to_string).collect();
+        printable(&format!("{}. {}", numbers.join(", "), self.text))
+    }
+}
+
+/// The title says why it is leaked.
+fn text_of(step: &Step) -> &str {
+    if step.kind == StepKind::Leaked { "leaked here" } else { &step.text }
 }
 
 /// `next_word() allocates through xstrndup() (config.c:78) > malloc() (util.c:9)`.

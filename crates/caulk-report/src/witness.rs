@@ -67,10 +67,32 @@ pub fn confirmed(candidate: &Candidate, witness: &Witness) -> Evidence {
         };
         Some(WitnessStep { function: candidate.function, inst: *inst, event })
     };
+    let steps = witness.steps.iter().filter_map(step).collect();
     Evidence {
-        witness: witness.steps.iter().filter_map(step).collect(),
+        witness: with_not_taken(steps, candidate),
         confidence: if witness.is_doubtful { Confidence::Medium } else { Confidence::High },
         needs_alloc_failure: witness.needs_alloc_failure,
         failure_tested: witness.needs_alloc_failure,
     }
+}
+
+/// Adds the calls that could have taken the object, which only stage one notes, if its path is part of this one: it takes
+/// every branch of stage one's path the same way.
+fn with_not_taken(mut steps: Vec<WitnessStep>, candidate: &Candidate) -> Vec<WitnessStep> {
+    let trail = trail(candidate);
+    let is_branch = |step: &&WitnessStep| matches!(step.event, WitnessEvent::Branch(_));
+    if !trail.iter().filter(is_branch).all(|branch| steps.contains(branch)) {
+        return steps;
+    }
+    let not_taken = WitnessEvent::Object(Event::NotTaken);
+    for (at, call) in trail.iter().enumerate().filter(|(_, step)| step.event == not_taken) {
+        if steps.contains(call) {
+            continue;
+        }
+        // Before what follows it on stage one's path and is here too; else at the end, before the loss.
+        let follows = |step: &WitnessStep| trail[at + 1..].contains(step) || step.inst == candidate.place;
+        let place = steps.iter().position(follows).unwrap_or(steps.len());
+        steps.insert(place, *call);
+    }
+    steps
 }

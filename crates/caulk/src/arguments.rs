@@ -29,6 +29,9 @@ pub enum Command {
     Capture(CaptureOptions),
     /// Write a caulk.toml with all settings, commented out.
     Init,
+    Explain(ExplainOptions),
+    Completions(CompletionsOptions),
+    Man(ManOptions),
 }
 
 impl Command {
@@ -44,7 +47,9 @@ impl Command {
             Command::Program(options) => Some(&mut options.input),
             Command::Ir(options) => Some(&mut options.input),
             Command::Graph(options) => Some(&mut options.input),
-            Command::Capture(_) | Command::Init => None,
+            Command::Capture(_) | Command::Init | Command::Explain(_) | Command::Completions(_) | Command::Man(_) => {
+                None
+            }
         }
     }
 
@@ -57,7 +62,13 @@ impl Command {
             Command::Prove(options) => Some(&mut options.models),
             Command::Query(options) => Some(&mut options.models),
             Command::Graph(options) => Some(&mut options.models),
-            Command::Program(_) | Command::Ir(_) | Command::Capture(_) | Command::Init => None,
+            Command::Program(_)
+            | Command::Ir(_)
+            | Command::Capture(_)
+            | Command::Init
+            | Command::Explain(_)
+            | Command::Completions(_)
+            | Command::Man(_) => None,
         }
     }
 }
@@ -159,6 +170,8 @@ pub enum ReportFormat {
     Json,
     /// SARIF 2.1.0, for code scanning services and editors.
     Sarif,
+    /// A folder of pages for a browser; -o says where.
+    Html,
     /// Annotations for GitHub's workflows.
     Github,
 }
@@ -388,6 +401,28 @@ pub struct GraphOptions {
     /// The function in the middle (of calls), or the one to draw (cfg, useflow).
     #[arg(short, long, value_name = "NAME")]
     pub function: Option<String>,
+}
+
+/// Tell what a rule means, why it matters and how to mend what it finds.
+#[derive(Debug, Args)]
+pub struct ExplainOptions {
+    /// A rule, such as `lost`; without one, all are listed.
+    pub rule: Option<String>,
+}
+
+/// Print completions for a shell.
+#[derive(Debug, Args)]
+pub struct CompletionsOptions {
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Print the manual page, or write those of all commands.
+#[derive(Debug, Args)]
+pub struct ManOptions {
+    /// A folder for the pages.
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
 }
 
 /// Run a build and write its compilation database.

@@ -48,5 +48,8 @@ fn run(command: &Command) -> Result<Exit, Error> {
         Command::Summaries(options) => commands::summaries::run(options),
         Command::Why(options) => commands::why::run(options),
         Command::Init => commands::init::run(),
+        Command::Explain(options) => commands::explain::run(options),
+        Command::Completions(options) => commands::generate::completions(options),
+        Command::Man(options) => commands::generate::man(options),
     }
 }

@@ -25,7 +25,9 @@ fn example() -> PathBuf {
 /// What differs from one clone to another, and from one release to another.
 fn settled(text: &str) -> String {
     let root = example().display().to_string();
-    text.replace(&root, "/EXAMPLE").replace(concat!("\"", env!("CARGO_PKG_VERSION"), "\""), "\"VERSION\"")
+    text.replace(&root, "/EXAMPLE")
+        .replace(concat!("\"", env!("CARGO_PKG_VERSION"), "\""), "\"VERSION\"")
+        .replace(concat!("caulk ", env!("CARGO_PKG_VERSION")), "caulk VERSION")
 }
 
 /// A clone may or may not have a remote.
@@ -66,6 +68,32 @@ fn the_example_as_sarif() {
 #[test]
 fn the_example_for_github() {
     insta::assert_snapshot!(in_folder_of_example(&["--format", "github"]).stdout);
+}
+
+#[test]
+fn the_example_as_html() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let report = folder.path().join("report");
+    let run = in_folder_of_example(&["--format", "html", "-o", report.to_str().expect("text")]);
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    run.says(&["caulk: the report is ", "report/index.html"]);
+    let read = |path: &Path| settled(&fs::read_to_string(path).expect("written"));
+    insta::assert_snapshot!("html_index", read(&report.join("index.html")));
+    insta::assert_snapshot!("html_findings", read(&report.join("findings.js")));
+    let pages = fs::read_dir(report.join("finding")).expect("pages").map(|e| e.expect("readable").path());
+    let is_second = |path: &PathBuf| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("2-"));
+    insta::assert_snapshot!("html_finding", read(&pages.into_iter().find(is_second).expect("six findings")));
+}
+
+#[test]
+fn a_folder_for_the_pages() {
+    let project = Project::new(&[("leak.c", LEAK), ("taken/thesis.txt", "x")]);
+    let html = |more: &[&str]| project.run(&[&["check", "leak.c", "--format", "html"], more].concat());
+    html(&[]).fails(&["a report in HTML is a folder: name one with -o DIR"]);
+    html(&["-o", "taken"]).fails(&["cannot write taken: the folder holds something that is not a report"]);
+    html(&["-o", "leak.c"]).fails(&["cannot write leak.c: "]);
+    html(&["-o", "gone/report"]).fails(&["cannot write gone/report: "]);
+    assert_eq!((html(&["-o", "report"]).status, html(&["-o", "report"]).status), (1, 1));
 }
 
 #[test]
@@ -229,6 +257,7 @@ fn sources_that_cannot_be_quoted() {
     let run = project.run(&["check", "leak.bc"]);
     assert_eq!(run.status, 1, "{}", run.stderr);
     run.prints(&["`p` is leaked: ", "note: 2. p != NULL, at leak.c:4:", "leaked here, at leak.c:7:"]);
+    run.prints(&["leak.c: gone, or changed since the analysis"]);
     fs::write(project.path("leak.c"), [0xff, 0xfe, b'\n', 0x80].repeat(9)).expect("writable");
     assert_eq!(project.run(&["check", "leak.bc"]).status, 1);
 }

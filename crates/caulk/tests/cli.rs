@@ -263,3 +263,24 @@ fn candidates_name_the_models_that_are_missing() {
     assert!(run.stdout.starts_with("a.c:7:"), "paths below the current directory are relative:\n{}", run.stdout);
     assert!(!project.run(&["candidates", "a.c", "--quiet"]).stderr.contains("without a model"));
 }
+
+#[test]
+fn rules_are_explained() {
+    let project = Project::new(&[]);
+    project.run(&["explain"]).prints(&["lost       Memory leak", "forgotten  Memory leak"]);
+    project.run(&["explain", "forgotten"]).prints(&["# forgotten", "## How to mend it", "## When it is wrong"]);
+    project.run(&["explain", "forgoten"]).fails(&["there is no rule \"forgoten\"; did you mean forgotten?"]);
+}
+
+#[test]
+fn completions_and_manual_pages() {
+    let project = Project::new(&[("man/.keep", "")]);
+    for shell in ["bash", "zsh", "fish"] {
+        project.run(&["completions", shell]).prints(&["caulk", "alloc-failure"]);
+    }
+    project.run(&["man"]).prints(&[".TH caulk 1", "capture"]);
+    assert_eq!(project.run(&["man", "-o", "man"]).status, 0);
+    let page = fs::read_to_string(project.path("man/caulk-check.1")).expect("written");
+    assert!(page.contains("min\\-confidence"), "{page}");
+    project.run(&["man", "-o", "gone"]).fails(&["cannot write gone"]);
+}

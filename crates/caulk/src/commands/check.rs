@@ -11,7 +11,7 @@ use caulk_report::source::Sources;
 use caulk_report::witness::confirmed;
 use caulk_report::{
     AllocFailure, Choices, Confidence, Finding, Level, LostUnit, Narrator, Refuted, Report, ReportConfig, Selection,
-    Statistics, TextOptions, github, json, sarif, shown_path, text, write,
+    Statistics, TextOptions, github, html, json, sarif, shown_path, text, write,
 };
 
 use caulk_useflow::Candidate;
@@ -24,6 +24,9 @@ pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
     let start = Instant::now();
     let root = options.root.clone();
     // Before the work, not after it.
+    if options.format == Some(ReportFormat::Html) && options.output.is_none() {
+        return Err(needs_folder());
+    }
     let baseline = options.baseline.as_deref().map(read_baseline).transpose()?;
     let analysed = input::analyse(&options.input, &options.models)?;
     let mut config = ReportConfig::default();
@@ -37,11 +40,7 @@ pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
     let choices = Choices { selection: selection(options), baseline, ignores: options.ignores.clone(), strict };
     let mut report = Report::new(&root, found, &choices, &sources);
     fill_in(&mut report, &analysed, &exploration);
-    let rendered = render(&report, &sources, options);
-    match &options.output {
-        Some(path) => write_file(path, &rendered)?,
-        None => std::io::stdout().lock().write_all(rendered.as_bytes())?,
-    }
+    deliver(&report, &sources, options)?;
     if !options.input.quiet {
         tell(&report, start);
     }
@@ -146,14 +145,34 @@ fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration) 
     };
 }
 
-fn render(report: &Report, sources: &Sources, options: &CheckOptions) -> String {
-    match options.format.unwrap_or(ReportFormat::Text) {
+/// Writes the report where it was asked for.
+fn deliver(report: &Report, sources: &Sources, options: &CheckOptions) -> Result<(), Error> {
+    let rendered = match options.format.unwrap_or(ReportFormat::Text) {
         ReportFormat::Text if options.input.quiet => text::short(report),
         ReportFormat::Text => text::render(report, sources, &text_options(options)),
         ReportFormat::Json => json::render(report),
         ReportFormat::Sarif => sarif::render(report, sources),
         ReportFormat::Github => github::render(report),
+        ReportFormat::Html => return write_folder(report, sources, options),
+    };
+    match &options.output {
+        Some(path) => write_file(path, &rendered),
+        None => Ok(std::io::stdout().lock().write_all(rendered.as_bytes())?),
     }
+}
+
+fn write_folder(report: &Report, sources: &Sources, options: &CheckOptions) -> Result<(), Error> {
+    let folder = options.output.as_deref().ok_or_else(needs_folder)?;
+    let failed = |source| Error::Write { path: folder.display().to_string(), source };
+    html::write(folder, &html::render(report, sources)).map_err(failed)?;
+    if !options.input.quiet {
+        eprintln!("caulk: the report is {}", folder.join("index.html").display());
+    }
+    Ok(())
+}
+
+fn needs_folder() -> Error {
+    Error::Usage("a report in HTML is a folder: name one with -o DIR".to_owned())
 }
 
 fn text_options(options: &CheckOptions) -> TextOptions {

@@ -3,6 +3,8 @@
 pub mod candidates;
 pub mod capture;
 pub mod check;
+pub mod explain;
+pub mod generate;
 pub mod graph;
 pub mod init;
 pub mod ir;

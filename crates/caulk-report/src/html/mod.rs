@@ -1,0 +1,130 @@
+//! The report for a browser: a folder that opens from disk, with no network.
+//!
+//! `index.html` lists the findings (the rows are in `findings.js`, drawn by `index.js`), and each finding has a page of its own
+//! under `finding/`, which is complete without scripts. No page has a script or a style in itself, and a policy in each
+//! forbids any: what comes from the source or from file names is only ever text.
+
+mod escape;
+mod highlight;
+mod index;
+mod page;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use highlight::Library;
+
+use crate::report::Report;
+use crate::source::Sources;
+
+/// Says that a folder is a report, which another may replace.
+const MARKER: &str = "caulk-report.txt";
+
+const CSS: &str = include_str!("assets/report.css");
+const THEME_JS: &str = include_str!("assets/theme.js");
+const INDEX_JS: &str = include_str!("assets/index.js");
+const FINDING_JS: &str = include_str!("assets/finding.js");
+
+/// A file of the report, by its path in the folder.
+pub struct Page {
+    pub path: String,
+    pub text: String,
+}
+
+/// All files of the report.
+pub fn render(report: &Report, sources: &Sources) -> Vec<Page> {
+    let page = |path: &str, text: &str| Page { path: path.to_owned(), text: text.to_owned() };
+    let mut pages = vec![
+        page("index.html", &index::page(report)),
+        page("findings.js", &index::data(report)),
+        page("report.css", CSS),
+        page("theme.js", THEME_JS),
+        page("index.js", INDEX_JS),
+        page("finding.js", FINDING_JS),
+        page(MARKER, "A report of Caulk. Open index.html. The next report may replace this folder.\n"),
+    ];
+    let library = Library::new(sources);
+    for (at, finding) in report.findings.iter().enumerate() {
+        let neighbours = page::Neighbours {
+            before: at.checked_sub(1).map(|i| file_name(i, &report.findings[i].fingerprint)),
+            after: report.findings.get(at + 1).map(|f| file_name(at + 1, &f.fingerprint)),
+        };
+        let path = format!("finding/{}", file_name(at, &finding.fingerprint));
+        pages.push(Page { path, text: page::page(finding, &library, &neighbours) });
+    }
+    pages
+}
+
+/// At level 0 several findings share a fingerprint; the number tells them apart.
+fn file_name(index: usize, fingerprint: &str) -> String {
+    format!("{}-{fingerprint}.html", index + 1)
+}
+
+/// The head that all pages share. `up` leads to the folder of the report.
+fn head(title: &str, up: &str, script: &str) -> String {
+    let title = escape::text(title);
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'self' file:; \
+         style-src 'self' file:; img-src data:; base-uri 'none'; form-action 'none'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{title}</title>\n<link rel=\"icon\" href=\"data:,\">\n\
+         <link rel=\"stylesheet\" href=\"{up}report.css\">\n<script src=\"{up}theme.js\"></script>\n\
+         <script src=\"{up}{script}\" defer></script>\n</head>\n"
+    )
+}
+
+/// Writes the report aside and moves it into place. Only what is empty or a report already is replaced.
+pub fn write(folder: &Path, pages: &[Page]) -> io::Result<()> {
+    let is_free = match std::fs::read_dir(folder) {
+        Ok(mut entries) => entries.next().is_none() || folder.join(MARKER).is_file(),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => true,
+        Err(e) => return Err(e),
+    };
+    if !is_free {
+        return Err(io::Error::other("the folder holds something that is not a report; name another"));
+    }
+    let parent = match folder.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let aside = tempfile::Builder::new().prefix(".caulk-").tempdir_in(parent)?;
+    let new = aside.path().join("new");
+    std::fs::create_dir_all(new.join("finding"))?;
+    for page in pages {
+        std::fs::write(new.join(&page.path), &page.text)?;
+    }
+    replace(folder, &new, &aside.path().join("old"))
+}
+
+fn replace(folder: &Path, new: &PathBuf, old: &PathBuf) -> io::Result<()> {
+    let was_there = folder.exists();
+    if was_there {
+        std::fs::rename(folder, old)?;
+    }
+    std::fs::rename(new, folder).inspect_err(|_| {
+        if was_there {
+            let _ = std::fs::rename(old, folder);
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_reports_are_replaced() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let report = folder.path().join("report");
+        let page = |text: &str| vec![Page { path: MARKER.to_owned(), text: text.to_owned() }];
+        write(&report, &page("1")).expect("a new folder");
+        write(&report, &page("2")).expect("a report is replaced");
+        assert_eq!(std::fs::read_to_string(report.join(MARKER)).expect("written"), "2");
+        std::fs::remove_file(report.join(MARKER)).expect("it is there");
+        std::fs::write(report.join("thesis.txt"), "x").expect("writable");
+        assert!(write(&report, &page("3")).is_err());
+        assert!(report.join("thesis.txt").exists());
+        assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 1, "nothing is left behind");
+    }
+}

@@ -1,0 +1,27 @@
+//! `caulk explain RULE`: the page of the manual for a rule.
+
+use std::io::Write;
+
+use caulk_models::nearest;
+use caulk_report::rules;
+
+use crate::arguments::ExplainOptions;
+use crate::error::{Error, Exit};
+
+pub fn run(options: &ExplainOptions) -> Result<Exit, Error> {
+    let mut out = std::io::stdout().lock();
+    let Some(name) = &options.rule else {
+        for rule in rules::ALL {
+            writeln!(out, "{:<10} {}", rule.id, rule.short)?;
+        }
+        return Ok(Exit::Clean);
+    };
+    let Some(rule) = rules::ALL.into_iter().find(|r| r.id == name) else {
+        let ids = rules::ALL.map(|r| r.id);
+        let hint = nearest(name, ids)
+            .map_or_else(|| format!("rules are {}", ids.join(", ")), |m| format!("did you mean {m}?"));
+        return Err(Error::Usage(format!("there is no rule {name:?}; {hint}")));
+    };
+    out.write_all(rule.page.as_bytes())?;
+    Ok(Exit::Clean)
+}

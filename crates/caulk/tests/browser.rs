@@ -1,0 +1,213 @@
+//! The report in HTML, in a real browser: headless Chromium, from disk.
+
+mod project;
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use headless_chrome::protocol::cdp::types::Event;
+use headless_chrome::{Browser, LaunchOptions, Tab};
+use project::{Project, have};
+
+/// A tab, and what its pages complained of.
+struct Page {
+    tab: Arc<Tab>,
+    complaints: Arc<Mutex<Vec<String>>>,
+    _browser: Browser,
+}
+
+impl Page {
+    /// None where there is no Chromium.
+    fn open(path: &Path) -> Option<Self> {
+        if !have("chromium") {
+            return None;
+        }
+        let options = LaunchOptions::default_builder()
+            .path(Some("/usr/bin/chromium".into()))
+            .sandbox(false)
+            .window_size(Some((1280, 900)))
+            .args(vec![OsStr::new("--disable-dev-shm-usage")])
+            .idle_browser_timeout(Duration::from_secs(120))
+            .build()
+            .expect("the options are complete");
+        let browser = Browser::new(options).expect("Chromium starts");
+        let tab = browser.new_tab().expect("a tab opens");
+        let complaints = Arc::new(Mutex::new(Vec::new()));
+        let heard = complaints.clone();
+        let listen = move |event: &Event| {
+            let text = match event {
+                Event::LogEntryAdded(entry) => format!("{:?}", entry.params.entry),
+                Event::RuntimeExceptionThrown(thrown) => format!("{:?}", thrown.params.exception_details),
+                Event::RuntimeConsoleAPICalled(call) => format!("{:?}", call.params.args),
+                Event::PageJavascriptDialogOpening(dialog) => format!("{:?}", dialog.params.message),
+                _ => return,
+            };
+            heard.lock().expect("no listener panics").push(text);
+        };
+        tab.add_event_listener(Arc::new(listen)).expect("events can be heard");
+        tab.enable_log().and_then(|t| t.enable_runtime()).expect("errors can be heard");
+        let page = Self { tab, complaints, _browser: browser };
+        page.go(path);
+        Some(page)
+    }
+
+    fn go(&self, path: &Path) {
+        let address = format!("file://{}", path.display());
+        self.tab.navigate_to(&address).and_then(|t| t.wait_until_navigated()).expect("the page opens");
+    }
+
+    fn ask(&self, script: &str) -> serde_json::Value {
+        let answer = self.tab.evaluate(script, true).unwrap_or_else(|e| panic!("{script}: {e}"));
+        answer.value.unwrap_or_default()
+    }
+
+    /// The text of what a selector finds, line by line.
+    fn texts(&self, selector: &str) -> Vec<String> {
+        let script =
+            format!("JSON.stringify([...document.querySelectorAll({selector:?})].map(e => e.textContent.trim()))");
+        let text = self.ask(&script).as_str().unwrap_or_default().to_owned();
+        serde_json::from_str(&text).expect("a list of texts")
+    }
+
+    fn count(&self, selector: &str) -> usize {
+        self.texts(selector).len()
+    }
+
+    fn choose(&self, select: &str, value: &str) {
+        let script = "const s = document.getElementById(ID); s.value = VALUE; s.dispatchEvent(new Event('change'))";
+        self.ask(&format!(
+            "{{{}}}",
+            script.replace("ID", &format!("{select:?}")).replace("VALUE", &format!("{value:?}"))
+        ));
+    }
+
+    fn click(&self, selector: &str) {
+        self.tab
+            .wait_for_element(selector)
+            .and_then(|e| e.click().map(drop))
+            .unwrap_or_else(|e| panic!("{selector}: {e}"));
+    }
+
+    fn press(&self, key: &str) {
+        self.tab.press_key(key).expect("a key can be pressed");
+    }
+
+    /// No page said anything to the console, and none has opened a dialog.
+    fn is_quiet(&self) {
+        let complaints = self.complaints.lock().expect("no listener panics");
+        assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+    }
+}
+
+/// A report on some sources.
+fn report(project: &Project, sources: &[&str]) {
+    let arguments = ["check", "--format", "html", "-o", "report", "--min-confidence", "low", "--quiet"];
+    let run = project.run(&[&arguments[..], sources].concat());
+    assert_eq!((run.status, run.stderr.as_str()), (1, ""));
+}
+
+const CHAIN: &str = "#include <stdlib.h>\n#include \"make.h\"\nint first(int n) {\n    char *kept = make(n);\n    if (!kept)\n        return -1;\n    \
+    if (n > 3)\n        return 1;\n    free(kept);\n    return 0;\n}\nint second(char **last) {\n    char *text = malloc(3);\n    \
+    text = malloc(4);\n    *last = text;\n    return 0;\n}\n";
+const MAKE: &str = "#include <stdlib.h>\n#include \"make.h\"\nchar *make(int n) {\n    return malloc(n);\n}\n";
+
+#[test]
+fn finding_ones_way() {
+    let project = Project::new(&[("main.c", CHAIN), ("make.c", MAKE), ("make.h", "char *make(int n);\n")]);
+    report(&project, &["main.c", "make.c"]);
+    let Some(page) = Page::open(&project.path("report/index.html")) else { return };
+    assert_eq!(page.texts("h1"), ["2 leaks"]);
+    assert_eq!(page.count("#rows tr"), 2);
+
+    // Search and filters.
+    page.click("#search");
+    page.tab.type_str("kept").expect("keys can be typed");
+    assert_eq!(page.texts("#rows tr a"), ["kept is leaked: the function returns, and nothing frees or keeps it"]);
+    page.click("#reset");
+    page.choose("kind", "lost");
+    assert_eq!(page.texts("#rows tr a"), ["text is leaked: the last reference to it is overwritten"]);
+    assert!(page.texts("#counts")[0].starts_with("1 of 2 leaks: 1 lost"));
+    page.click("#reset");
+
+    // Order.
+    page.click("th[data-key='function']");
+    page.click("th[data-key='function']");
+    assert_eq!(page.texts("#rows tr td:nth-child(4)"), ["second", "first"]);
+    page.click("#reset");
+
+    // A finding, its path by keyboard, its chain by links.
+    page.click("#rows tr:first-child a");
+    page.tab.wait_for_element("#step-1").expect("the page of the finding");
+    page.press("n");
+    assert_eq!(page.texts(".note.now .number"), ["1"]);
+    page.press("n");
+    page.press("n");
+    page.press("p");
+    assert_eq!(page.texts(".note.now .number"), ["2"]);
+    assert_eq!(page.texts("ol.steps a.now"), ["kept is not null"]);
+    page.click("ol.chain li:last-child a");
+    assert_eq!(page.ask("location.hash"), "#call-1");
+    assert!(page.texts(".note:target")[0].contains("make calls malloc()"));
+    assert_eq!(page.texts("h2.file"), ["main.c", "make.c"]);
+
+    // The next one, and back to the list with its choices.
+    page.press("]");
+    page.tab.wait_until_navigated().expect("the next finding");
+    assert!(page.texts("h1")[0].starts_with("text is leaked"));
+    page.press("u");
+    page.tab.wait_for_element("#rows tr").expect("the list");
+    page.is_quiet();
+}
+
+#[test]
+fn dark_and_light_wide_and_narrow() {
+    let project = Project::new(&[("main.c", CHAIN), ("make.c", MAKE), ("make.h", "char *make(int n);\n")]);
+    report(&project, &["main.c", "make.c"]);
+    let Some(page) = Page::open(&project.path("report/index.html")) else { return };
+    let paper = || page.ask("getComputedStyle(document.body).backgroundColor");
+    let before = paper();
+    page.click("#theme");
+    assert_ne!(paper(), before);
+    page.is_quiet();
+}
+
+/// Names and sources that try to be markup stay text.
+#[test]
+fn nothing_from_the_source_is_markup() {
+    let name = "<img src=x onerror=alert(1)>.c";
+    let source = "#include <stdlib.h>\nint f(int n) {\n    char *p = malloc(n); /* </code><script>alert(2)</script> */\n    \
+        if (n == '<') // <svg onload=alert(3)>\n        return \"</script><script>alert(4)</script>\"[0];\n    free(p);\n    return 0;\n}\n";
+    let project = Project::new(&[(name, source)]);
+    report(&project, &[name]);
+    let Some(page) = Page::open(&project.path("report/index.html")) else { return };
+    assert_eq!(page.texts("#rows tr td:nth-child(3)"), [format!("{name}:5")]);
+    page.click("#rows tr:first-child a");
+    page.tab.wait_for_element("#step-1").expect("the page of the finding");
+    assert_eq!(page.texts("h2.file"), [name]);
+    assert_eq!((page.count("img"), page.count("svg"), page.count("body script")), (0, 0, 0));
+    page.is_quiet();
+}
+
+/// Thousands of findings open and filter without a wait.
+#[test]
+fn many_findings() {
+    const FUNCTIONS: usize = 5_000;
+    let function = |i: usize| format!("int f{i}(int n) {{ char *p{i} = malloc(n); return p{i} != 0; }}\n");
+    let source: String =
+        std::iter::once("#include <stdlib.h>\n".to_owned()).chain((0..FUNCTIONS).map(function)).collect();
+    let project = Project::new(&[("many.c", &source)]);
+    report(&project, &["many.c"]);
+    let size = |file: &str| std::fs::metadata(project.path("report").join(file)).expect("written").len();
+    assert!(size("index.html") + size("findings.js") < 20 << 20);
+    let Some(page) = Page::open(Path::new("/dev/null")) else { return };
+    let start = Instant::now();
+    page.go(&project.path("report/index.html"));
+    assert!(page.texts("#counts")[0].starts_with("5000 of 5000 leaks"));
+    println!("opened in {:?}", start.elapsed());
+    page.click("#search");
+    page.tab.type_str("p4999").expect("keys can be typed");
+    assert_eq!(page.count("#rows tr"), 1);
+    page.is_quiet();
+}
