@@ -26,5 +26,5 @@ mod witness;
 mod world;
 
 pub use config::ExploreConfig;
-pub use verdict::{Exploration, Layer, Statistics, Verdict, Witness, explore};
+pub use verdict::{Exploration, Layer, Statistics, Verdict, Witness, explore, explore_one};
 pub use witness::Event;

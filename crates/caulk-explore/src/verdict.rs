@@ -99,6 +99,18 @@ pub fn explore(program: &Program, useflow: &UseflowConfig, analysis: &Analysis, 
     exploration
 }
 
+/// Looks at the candidates of one function.
+pub fn explore_one(
+    program: &Program,
+    useflow: &UseflowConfig,
+    analysis: &Analysis,
+    config: &ExploreConfig,
+    function: FuncId,
+) -> Vec<Verdict> {
+    let world = World::new(program, useflow, analysis, config);
+    explore_function(&world, function).0
+}
+
 /// The verdicts of one function's candidates, and the instructions executed for them.
 fn explore_function(world: &World<'_>, function: FuncId) -> (Vec<Verdict>, usize) {
     let candidates = &world.analysis.reports[function.0 as usize].candidates;

@@ -23,6 +23,8 @@ pub mod json;
 pub mod narrate;
 mod operand_names;
 pub mod report;
+#[cfg(test)]
+mod robust;
 pub mod rules;
 pub mod sarif;
 pub mod select;

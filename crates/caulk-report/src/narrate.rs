@@ -287,7 +287,7 @@ impl Story<'_, '_> {
     fn branch(&self, step: &WitnessStep, successor: usize, site: &Site) -> Option<(StepKind, String)> {
         let body = self.narrator.sites.body(step.function)?;
         match &body.insts[step.inst] {
-            Inst::Branch { cond, .. } => Some(self.condition(step, &body, *cond, successor == 0, site)),
+            Inst::Branch { cond, .. } => self.condition(step, &body, *cond, successor == 0, site),
             Inst::Switch { cases, .. } => {
                 let values: Vec<u64> = cases.iter().map(|c| c.0).collect();
                 Some((StepKind::Case, self.case(&values, successor, site)))
@@ -300,6 +300,7 @@ impl Story<'_, '_> {
         }
     }
 
+    /// None where neither the source nor the IR has words for it, as in the middle of a macro.
     fn condition(
         &self,
         step: &WitnessStep,
@@ -307,23 +308,23 @@ impl Story<'_, '_> {
         cond: Operand,
         holds: bool,
         site: &Site,
-    ) -> (StepKind, String) {
+    ) -> Option<(StepKind, String)> {
         let file = self.narrator.sources.get(&site.file);
         let quoted = file.and_then(|f| words::condition(&f, site.line, site.column));
         let Some(words::Condition { text, statement }) = quoted else {
-            let text = self.operands(step, body, cond, holds);
-            return (
-                StepKind::Branch,
-                text.unwrap_or_else(|| format!("branch {}taken", if holds { "" } else { "not " })),
-            );
+            return self.operands(step, body, cond, holds).map(|text| (StepKind::Branch, text));
         };
-        let outcome = outcome(body, cond, &text, holds);
-        let text = format!("`{}` {outcome}", self.narrator.cut(text));
-        match (statement, holds) {
-            (Statement::Loop, true) => (StepKind::LoopEntered, format!("the loop goes on: {text}")),
-            (Statement::Loop, false) => (StepKind::LoopLeft, format!("the loop is left: {text}")),
-            _ => (StepKind::Branch, text),
-        }
+        let outcome = match text.as_str() {
+            "" => String::new(),
+            text => format!("`{}` {}", self.narrator.cut(text.to_owned()), outcome(body, cond, text, holds)),
+        };
+        let (kind, start) = match (statement, holds) {
+            (Statement::Loop, true) => (StepKind::LoopEntered, "the loop goes on"),
+            (Statement::Loop, false) => (StepKind::LoopLeft, "the loop is left"),
+            _ => (StepKind::Branch, ""),
+        };
+        let parts = [start, &outcome].into_iter().filter(|p| !p.is_empty());
+        Some((kind, parts.collect::<Vec<_>>().join(": ")))
     }
 
     fn operands(&self, step: &WitnessStep, body: &Body, cond: Operand, holds: bool) -> Option<String> {

@@ -1,8 +1,9 @@
 //! Conditions and left sides of assignments, quoted from the source.
 //!
 //! clang places the branch of an `if` at the first token of its condition, those of loops and switches at the keyword,
-//! and that of a left side of `&&` or `||` at the operator. It always branches on the operand of `!`, so what is
-//! quoted here is a condition without its `!`: it is true where the first successor is taken.
+//! and that of a left side of `&&` or `||` at the operator. It branches on the operand of `!`, and part by part; only for
+//! loops it works out the whole condition and branches on that. What is quoted here is true where the first successor is
+//! taken.
 
 use crate::source::SourceFile;
 use crate::tokens::{Token, TokenKind};
@@ -16,6 +17,7 @@ pub enum Statement {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
+    /// Empty for loops that go over a range or have no condition.
     pub text: String,
     pub statement: Statement,
 }
@@ -25,9 +27,10 @@ pub fn condition(file: &SourceFile, line: u32, column: u32) -> Option<Condition>
     let words = Words { text: file.bytes(), tokens: file.tokens() };
     let at = words.index_at(file.offset(line, column)?)?;
     let (range, statement) = words.condition(at)?;
-    let (start, end) = words.rightmost_leaf(range);
+    let is_whole = statement == Statement::Loop;
+    let (start, end) = if is_whole { range } else { words.rightmost_leaf(range) };
     let text = words.quote(start, end);
-    (!text.is_empty()).then_some(Condition { text, statement })
+    (is_whole || !text.is_empty()).then_some(Condition { text, statement })
 }
 
 /// What a switch at a place is about, and the labels of its cases in order.
@@ -73,7 +76,7 @@ impl Words<'_> {
     /// Tokens of the whole condition whose last branch is placed at a token (or, at `&&` and `||`, of its left side).
     fn condition(&self, at: usize) -> Option<((usize, usize), Statement)> {
         let found = match self.get(at) {
-            b"&&" | b"||" => self.left_side(at).map(|start| ((start, at), self.enclosing(at))),
+            b"&&" | b"||" => self.left_side(at).map(|start| ((start, at), Statement::Other)),
             b"while" | b"for" | b"if" => self.of_keyword(at),
             b"}" if self.get(at + 1) == b"while" => self.of_keyword(at + 1),
             _ if self.before(at) == b"(" => self.keyword_before(at - 1).and_then(|keyword| self.of_keyword(keyword)),
@@ -97,7 +100,7 @@ impl Words<'_> {
                 let mut parts = self.at_depth_0(open + 1, close).filter(|i| self.get(*i) == b";");
                 let range = match (parts.next(), parts.next()) {
                     (Some(first), Some(second)) => (first + 1, second),
-                    _ => (open + 1, close),
+                    _ => (close, close),
                 };
                 Some((range, Statement::Loop))
             }
@@ -168,26 +171,6 @@ impl Words<'_> {
             }
         }
         (at < operator).then_some(at)
-    }
-
-    /// The statement whose parentheses a token stands in.
-    fn enclosing(&self, mut at: usize) -> Statement {
-        while at > 0 {
-            match self.before(at) {
-                b")" | b"]" => match self.open_of(at - 1) {
-                    Some(open) => at = open,
-                    None => break,
-                },
-                b"(" => match at.checked_sub(2).map(|i| self.get(i)) {
-                    Some(b"while" | b"for") => return Statement::Loop,
-                    Some(b"if") => return Statement::If,
-                    _ => at -= 1,
-                },
-                b"{" | b"}" => break,
-                _ => at -= 1,
-            }
-        }
-        Statement::Other
     }
 
     /// The part of a condition that is branched on last: after the last `&&` or `||`, without parentheses and `!` around.
@@ -335,6 +318,9 @@ mod tests {
         is("@while (a--) {}", "a--", Statement::Loop);
         is("@for (int i = 0; i < b; i++) {}", "i < b", Statement::Loop);
         is("do { a++; @} while (a < q);", "a < q", Statement::Loop);
+        is("@while (!done && i < 3) {}", "!done && i < 3", Statement::Loop);
+        is("while (!done @&& i < 3) {}", "done", Statement::Other);
+        is("@for (auto x : all) {}", "", Statement::Loop);
         is("int q = @a[1] /* x */ ? b : 3;", "a[1]", Statement::Other);
         is("if (@x\n    == /* no */ 3)", "x == 3", Statement::If);
     }
@@ -342,10 +328,10 @@ mod tests {
     #[test]
     fn parts_of_conditions() {
         let text = "if (a > 3 && !(b == 2 || strcmp(s, \"x\") == 0)) return;";
-        is(&text.replace("&&", "@&&"), "a > 3", Statement::If);
-        is(&text.replace("||", "@||"), "b == 2", Statement::If);
+        is(&text.replace("&&", "@&&"), "a > 3", Statement::Other);
+        is(&text.replace("||", "@||"), "b == 2", Statement::Other);
         is(&text.replace("(a", "(@a"), "strcmp(s, \"x\") == 0", Statement::If);
-        is("while ((a || !b) @&& c)", "b", Statement::Loop);
+        is("while ((a || !b) @&& c)", "b", Statement::Other);
         is("x = f(a) @&& b;", "f(a)", Statement::Other);
         is("if (@!a == b)", "!a == b", Statement::If);
         is("if (@!a->b[2].c(3))", "a->b[2].c(3)", Statement::If);

@@ -126,7 +126,10 @@ pub fn link(read: &mut Read, options: &InputOptions) -> Result<Program, Error> {
         .into_iter()
         .map(|unit| UnitInput { packed: unit.unit, output_hint: unit.output_hint })
         .collect();
-    in_pool(options, || Program::link(inputs, ProgramConfig::default()))
+    let spinner = progress::spinner("linking", options.quiet);
+    let program = in_pool(options, || Program::link(inputs, ProgramConfig::default()));
+    spinner.finish_and_clear();
+    program
 }
 
 /// Runs something on as many threads as were asked for.
@@ -154,12 +157,17 @@ pub fn analyse(options: &InputOptions, models: &ModelOptions) -> Result<Analysed
     let mut read = read(options)?;
     let program = link(&mut read, options)?;
     let config = UseflowConfig::default();
+    let spinner = progress::spinner("stage one", options.quiet);
     let analysis = in_pool(options, || caulk_useflow::analyse(&program, &models, &config))?;
+    spinner.finish_and_clear();
     Ok(Analysed { read, program, models, config, analysis })
 }
 
 /// Runs stage two on what stage one found.
 pub fn explore(options: &InputOptions, analysed: &Analysed) -> Result<Exploration, Error> {
     let Analysed { program, config, analysis, .. } = analysed;
-    in_pool(options, || run_stage_two(program, config, analysis, &ExploreConfig::default()))
+    let spinner = progress::spinner("stage two", options.quiet);
+    let exploration = in_pool(options, || run_stage_two(program, config, analysis, &ExploreConfig::default()));
+    spinner.finish_and_clear();
+    exploration
 }

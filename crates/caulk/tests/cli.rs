@@ -224,6 +224,7 @@ fn why_tells_what_became_of_an_object() {
         "returns at 112: kept by config->title (stored at 111)\n",
         "returns at 129: freed at 128 by free()\n",
         "104 branch not taken, 106 branch taken",
+        "confirmed: 100 `*cursor != '='` is false, 104 `value == NULL` is false, 106 ",
     ]);
     let loss = in_example(&project, &["why", "config.c:107"]);
     loss.prints(&["config.c:107: nothing is allocated here, in parse_setting", "returns at 107: forgotten"]);
@@ -231,6 +232,19 @@ fn why_tells_what_became_of_an_object() {
     call.prints(&["calls skip_blanks(), which allocates nothing", "lines of parse_setting that allocate: 103\n"]);
     in_example(&project, &["why", "nowhere.c:1"]).fails(&["no function at nowhere.c:1 was read"]);
     in_example(&project, &["why", "config.c"]).fails(&["\"config.c\" is no place in the source", "FILE:LINE"]);
+}
+
+/// What the cheap stage suspects and the precise one knows better.
+#[test]
+fn why_tells_what_the_second_stage_decided() {
+    let source = "#include <stdlib.h>\nint f(int n, int m) {\n    char *p = 0;\n    if (n * 2 > m + 8)\n        p = malloc(3);\n    \
+        if (n * 2 > m + 4)\n        free(p);\n    return n;\n}\n";
+    let project = Project::new(&[("a.c", source)]);
+    let refuted = "refuted: conditions on the way there exclude each other, as the solver shows";
+    project.run(&["why", "a.c:5", "a.c"]).prints(&["- candidate", refuted]);
+    let leaks = source.replace("m + 4", "m + 12");
+    fs::write(project.path("a.c"), leaks).expect("writable");
+    project.run(&["why", "a.c:5", "a.c"]).prints(&["- candidate", "confirmed: "]);
 }
 
 #[test]

@@ -12,5 +12,6 @@ pub mod program;
 pub mod proof;
 pub mod prove;
 pub mod query;
+mod second_look;
 pub mod summaries;
 pub mod why;

@@ -6,10 +6,13 @@ use std::io::Write;
 
 use caulk_ir::{Body, InstId};
 use caulk_program::FuncId;
+use caulk_report::ReportConfig;
+use caulk_report::source::Sources;
 use caulk_summary::print;
 use caulk_useflow::{Explainer, ObjectStory, StoryEnd, Verdict};
 
 use super::candidates::field_name;
+use super::second_look::SecondLook;
 use crate::arguments::WhyOptions;
 use crate::error::{Error, Exit};
 use crate::input::{self, Analysed};
@@ -31,12 +34,16 @@ pub fn run(options: &WhyOptions) -> Result<Exit, Error> {
     }
     let Analysed { program, models, config, analysis, .. } = &analysed;
     let explainer = Explainer::new(program, models, config, analysis);
+    let root = std::env::current_dir().map_err(|e| Error::Usage(format!("the current directory is gone: {e}")))?;
+    let sources = Sources::new(&root, ReportConfig::default().max_source);
     // A function of a header is there once for every unit that includes it; what is alike is said once.
     let mut said: BTreeSet<String> = BTreeSet::new();
     let mut out = std::io::stdout().lock();
     for function in functions {
         let Some(body) = program.body(function) else { continue };
-        let text = Answer { analysed: &analysed, function, body: &body, line }.text(&explainer.stories(function));
+        let second = SecondLook::new(&analysed, function, &sources, &root);
+        let answer = Answer { analysed: &analysed, function, body: &body, line, second };
+        let text = answer.text(&explainer.stories(function));
         if said.insert(text.clone()) {
             out.write_all(text.as_bytes())?;
         }
@@ -66,6 +73,7 @@ struct Answer<'a> {
     function: FuncId,
     body: &'a Body,
     line: u32,
+    second: SecondLook<'a>,
 }
 
 impl Answer<'_> {
@@ -130,6 +138,10 @@ impl Answer<'_> {
             let _ = writeln!(text, "  {when} at {}: {}", end.line, end.verdict);
             if !end.trail.is_empty() {
                 let _ = writeln!(text, "      {}", trail(&end.trail));
+            }
+            if let Verdict::Candidate { line, .. } = end.verdict {
+                let told = self.second.tell(|c| c.allocation == story.call && self.body.place(c.place).line == line);
+                told.into_iter().for_each(|t| writeln!(text, "      {t}").unwrap_or_default());
             }
         }
         if story.cut {

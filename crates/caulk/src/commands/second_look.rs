@@ -1,0 +1,63 @@
+//! What stage two says of the candidates of one function, in words, for `caulk why`.
+
+use std::path::Path;
+
+use caulk_explore::{ExploreConfig, Layer, Verdict, explore_one};
+use caulk_program::FuncId;
+use caulk_report::source::Sources;
+use caulk_report::witness::confirmed;
+use caulk_report::{Narrator, ReportConfig, StepKind};
+use caulk_useflow::Candidate;
+
+use crate::input::Analysed;
+
+pub struct SecondLook<'a> {
+    analysed: &'a Analysed,
+    function: FuncId,
+    sources: &'a Sources,
+    root: &'a Path,
+    verdicts: Vec<Verdict>,
+}
+
+impl<'a> SecondLook<'a> {
+    pub fn new(analysed: &'a Analysed, function: FuncId, sources: &'a Sources, root: &'a Path) -> Self {
+        let Analysed { program, config, analysis, .. } = analysed;
+        let verdicts = match analysis.reports[function.0 as usize].candidates.is_empty() {
+            true => Vec::new(),
+            false => explore_one(program, config, analysis, &ExploreConfig::default(), function),
+        };
+        Self { analysed, function, sources, root, verdicts }
+    }
+
+    /// The verdict on the first candidate that is meant.
+    pub fn tell(&self, is_meant: impl Fn(&Candidate) -> bool) -> Option<String> {
+        let candidates = &self.analysed.analysis.reports[self.function.0 as usize].candidates;
+        let (candidate, verdict) = candidates.iter().zip(&self.verdicts).find(|(c, _)| is_meant(c))?;
+        Some(match verdict {
+            Verdict::Confirmed(witness) => {
+                let doubt = if witness.is_doubtful { ", with a doubt: paths were merged on the way" } else { "" };
+                format!("confirmed{doubt}: {}", self.path(candidate, witness))
+            }
+            Verdict::Refuted(Layer::Ownership) => {
+                "refuted: on every path that can be taken somebody frees or holds it".to_owned()
+            }
+            Verdict::Refuted(Layer::Conditions) => "refuted: conditions on the way there exclude each other".to_owned(),
+            Verdict::Refuted(Layer::Solver) => {
+                "refuted: conditions on the way there exclude each other, as the solver shows".to_owned()
+            }
+            Verdict::Cut => "not decided: the budget ran out before all paths were seen".to_owned(),
+            Verdict::Unexamined => "not followed path by path: it rests on no path, or on something hidden".to_owned(),
+        })
+    }
+
+    /// `104 `value == NULL` is false, 106 ...`.
+    fn path(&self, candidate: &Candidate, witness: &caulk_explore::Witness) -> String {
+        let Analysed { program, models, analysis, .. } = self.analysed;
+        let config = ReportConfig::default();
+        let narrator = Narrator::new(program, models, analysis, &config, self.sources, self.root);
+        let finding = narrator.finding(candidate, &confirmed(candidate, witness));
+        let told = finding.steps.iter().filter(|s| !matches!(s.kind, StepKind::Allocated | StepKind::Leaked));
+        let steps: Vec<String> = told.map(|s| format!("{} {}", s.site.line, s.text)).collect();
+        if steps.is_empty() { "by the only way there is".to_owned() } else { steps.join(", ") }
+    }
+}
