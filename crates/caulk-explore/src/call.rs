@@ -6,7 +6,7 @@ use caulk_ir::{CallData, Callee, InstId, Type};
 use caulk_memory::{AccessPath, Offset, PathRoot, PathStep, Relation};
 use caulk_program::FuncId;
 use caulk_solver::{TermId, Verdict};
-use caulk_summary::{Action, BlockId, Destination, Guard, Subject, Summary};
+use caulk_summary::{Action, Block, BlockId, Destination, Guard, Subject, Summary};
 use caulk_useflow::CallEffect;
 use smallvec::{SmallVec, smallvec};
 
@@ -296,6 +296,10 @@ impl<'a> Machine<'a> {
             let Destination::Store(to) = &action.to else { continue };
             match action.subject {
                 Subject::Alloc(block) => {
+                    let is_wanted = wanted == Some(block);
+                    if is_wanted && !self.has_what_it_needs(&mut state, site, &summary.blocks[block.0 as usize]) {
+                        return None;
+                    }
                     if !self.make_block(&mut state, site, result, action, to, block, wanted, &mut written) {
                         return None;
                     }
@@ -415,6 +419,14 @@ impl<'a> Machine<'a> {
             }
         }
         true
+    }
+
+    /// Assumes what must have been given for a block to exist. False when it was not.
+    fn has_what_it_needs(&mut self, state: &mut State, site: &Site<'_>, block: &Block) -> bool {
+        block.needs.iter().all(|(path, relation)| match self.path_value(state, site, None, path) {
+            Some(value) => self.assume(state, value, *relation) != Verdict::Contradiction,
+            None => true,
+        })
     }
 
     fn keep_nonnull(&mut self, state: &mut State, address: TermId) -> bool {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand, Type};
 use caulk_solver::{Answer, TermId, Verdict};
-use caulk_useflow::Candidate;
+use caulk_useflow::{Candidate, Kind};
 use smallvec::SmallVec;
 
 use crate::call::{States, Wanted};
@@ -67,7 +67,12 @@ impl<'a, 'g> Search<'a, 'g> {
         let everywhere = || vec![true; frame.body.blocks.len()].into();
         let (to_start, to_end, count) = match goal {
             Goal::Leaks { wanted, candidates } => {
-                let ends: Vec<BlockId> = candidates.iter().map(|c| frame.homes[c.exit]).collect();
+                let mut ends: Vec<BlockId> = candidates.iter().map(|c| frame.homes[c.exit]).collect();
+                // What was overwritten is lost at every return behind that, of which a candidate names one.
+                if candidates.iter().any(|c| c.kind == Kind::Lost && c.place != c.exit) {
+                    let returns = |block: &BlockId| matches!(frame.body.terminator(*block), Inst::Return { .. });
+                    ends.extend(frame.body.blocks.keys().filter(returns));
+                }
                 (frame.leading_to(&[frame.homes[wanted.call]]), frame.leading_to(&ends), candidates.len())
             }
             Goal::Effects => (everywhere(), everywhere(), 0),

@@ -174,6 +174,20 @@ impl Keys {
         Some(self.intern(Key::Inst(inst)))
     }
 
+    /// What a relation of a widened comparison (`int flag = a > 1;`) says of what was compared, where that is one fact.
+    pub fn of_truth(&mut self, body: &Body, values: &ValueTable, operand: Operand, relation: Relation) -> Option<Fact> {
+        let condition = widened_truth(body, operand)?;
+        let wanted = match (relation.holds(0), relation.holds(1)) {
+            (false, true) => true,
+            (true, false) => false,
+            _ => return None,
+        };
+        match self.assume(body, values, &FactList::new(), condition, wanted)?.as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        }
+    }
+
     /// Facts that hold when `condition` is `wanted`. None: it never is.
     pub fn assume(
         &mut self,

@@ -173,6 +173,9 @@ fn given(view: &mut View<'_>, call: InstId, path: &AccessPath, relation: Relatio
             Some(known) if known.contradicts(relation) => None,
             Some(known) if known.implies(relation) => Some(Vec::new()),
             _ => {
+                if let Some(fact) = view.keys.of_truth(view.body, &view.values, operand, relation) {
+                    return Some(vec![fact]);
+                }
                 let key = view.keys.of_operand(view.body, &view.values, operand);
                 Some(key.map(|k| (k, relation)).into_iter().collect())
             }

@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 
 use caulk_ir::{InstId, Operand, Type};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueId, ValueNode};
-use caulk_summary::{Action, Destination, Guard, Subject};
+use caulk_summary::{Action, Destination, Guard, Subject, Summary};
 use smallvec::SmallVec;
 
 use super::{Propagation, names};
@@ -55,7 +55,7 @@ impl Propagation<'_, '_> {
             self.view.forget_written(inst, &mut alternative.facts);
         }
         if goes_on {
-            self.overwritten_by(inst, &effect.summary.actions, &effect.summary.overwritten, current);
+            goes_on = self.overwritten_by(inst, &effect.summary, current, split);
         }
         goes_on
     }
@@ -254,25 +254,59 @@ impl Propagation<'_, '_> {
         }
     }
 
-    /// What the callee stores somewhere takes the place of what was there.
+    /// What the callee stores somewhere takes the place of what was there. False when all that is left of the alternative is
+    /// in `split`.
     fn overwritten_by(
         &mut self,
         inst: InstId,
-        actions: &[Action],
-        overwritten: &[AccessPath],
+        summary: &Summary,
         current: &mut Alternative,
-    ) {
-        for action in actions {
-            if let Destination::Store(to) = &action.to
-                && self.surely_happens(inst, &action.guard, current)
-            {
-                let moves_object = self.subject(inst, action).is_some_and(|s| self.is_object(s, current));
+        split: &mut Split,
+    ) -> bool {
+        for action in &summary.actions {
+            let Destination::Store(to) = &action.to else { continue };
+            let moves_object = self.subject(inst, action).is_some_and(|s| self.is_object(s, current));
+            if self.surely_happens(inst, &action.guard, current) {
                 self.overwrite(inst, to, moves_object, current);
+            } else if !moves_object
+                && self.holds_in_local(inst, to, current)
+                && self.may_exist(inst, summary, &action.subject, current)
+                && let Some(Decided::When(fact, otherwise)) = self.decide(inst, &action.guard, current)
+            {
+                // The result will tell whether the variable has something else now.
+                let max = self.view.config.max_facts;
+                let mut taken = current.clone();
+                if learn(&mut taken.facts, fact, max) {
+                    self.overwrite(inst, to, false, &mut taken);
+                    split.push(taken);
+                }
+                if otherwise.is_some_and(|not| !learn(&mut current.facts, (fact.0, not), max)) {
+                    return false;
+                }
             }
         }
-        for path in overwritten {
+        for path in &summary.overwritten {
             self.overwrite(inst, path, false, current);
         }
+        true
+    }
+
+    /// Whether what a callee needs to make a block may have been given.
+    fn may_exist(&mut self, inst: InstId, summary: &Summary, subject: &Subject, current: &Alternative) -> bool {
+        let Subject::Alloc(block) = subject else { return true };
+        let mut needs = summary.blocks[block.0 as usize].needs.iter();
+        needs.all(|(path, relation)| self.decide_given(inst, path, *relation, current).is_some())
+    }
+
+    /// Whether a callee's path is a local variable that holds the object.
+    fn holds_in_local(&mut self, inst: InstId, path: &AccessPath, current: &Alternative) -> bool {
+        if current.status != Status::Live || path.steps.is_empty() {
+            return false;
+        }
+        let Some(Resolved::Cell(cell)) = self.view.resolve(inst, path) else { return false };
+        current.cells.contains(&cell)
+            && self.is_one_place(cell)
+            && matches!(self.view.values.node(cell.base), ValueNode::Local(_))
     }
 
     /// Whether an action happens on the way the alternative goes. Where the result will tell, it is not taken to; where nobody
@@ -328,6 +362,7 @@ impl Propagation<'_, '_> {
         relation: Relation,
         current: &Alternative,
     ) -> Option<Decided> {
+        let mut relation = relation;
         let key = match self.view.resolve(inst, path) {
             Some(Resolved::Operand(operand)) => {
                 // A pointer to the object itself is not null.
@@ -335,7 +370,13 @@ impl Propagation<'_, '_> {
                 match self.view.evident(operand).or(is_object.then_some(Relation::NONZERO)) {
                     Some(known) if known.contradicts(relation) => return None,
                     Some(known) if known.implies(relation) => return Some(Decided::Certain),
-                    _ => self.view.keys.of_operand(self.view.body, &self.view.values, operand),
+                    _ => match self.view.keys.of_truth(self.view.body, &self.view.values, operand, relation) {
+                        Some(fact) => {
+                            relation = fact.1;
+                            Some(fact.0)
+                        }
+                        None => self.view.keys.of_operand(self.view.body, &self.view.values, operand),
+                    },
                 }
             }
             Some(Resolved::Cell(cell)) => Some(self.view.keys.of_cell(cell)),

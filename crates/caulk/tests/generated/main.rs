@@ -1,0 +1,71 @@
+//! Generated C functions with a known answer: Caulk must report those that leak, and no others.
+//!
+//! `shape` is what a function may be made of, `grow` makes functions by chance, `run` says what a function does (the known
+//! answer), `render` writes it in C, and `sanitizer` asks LeakSanitizer whether the known answers are right.
+//!
+//! `CAULK_GENERATED=N` tries N functions instead of the usual number; `CAULK_GENERATED_SEED=N` starts elsewhere.
+
+mod config;
+mod grow;
+mod judge;
+mod render;
+mod run;
+mod sanitizer;
+mod shape;
+
+use config::Config;
+use judge::Verdict;
+use shape::Function;
+
+fn functions(config: &Config) -> Vec<Function> {
+    grow::functions(config).into_iter().take(config.functions).collect()
+}
+
+#[test]
+fn caulk_reports_the_functions_that_leak_and_no_others() {
+    let config = Config::from_environment();
+    let functions = functions(&config);
+    assert_eq!(functions.len(), config.functions, "too few functions were found that run without an error");
+    let mut wrong = Vec::new();
+    let mut known = 0;
+    for part in functions.chunks(config.functions_per_unit) {
+        for (function, verdict) in part.iter().zip(judge::verdicts(part)) {
+            match verdict {
+                Verdict::Right => {}
+                Verdict::Wrong if config.known_weakness(function).is_some() => known += 1,
+                Verdict::Wrong => wrong.push(function),
+            }
+        }
+    }
+    let leaking = functions.iter().filter(|f| run::leaks(f)).count();
+    eprintln!("{} functions, {leaking} of them leak; {known} wrong answers are known weaknesses", functions.len());
+    let shown: Vec<String> = wrong.iter().take(config.shown).map(|f| judge::explain(f)).collect();
+    assert!(wrong.is_empty(), "{} wrong answers, such as:\n{}", wrong.len(), shown.join("\n"));
+}
+
+#[test]
+fn the_sanitizer_agrees_with_the_known_answers() {
+    let config = Config::from_environment();
+    if let Err(reason) = sanitizer::probe() {
+        eprintln!("SKIPPED: LeakSanitizer cannot judge here: {reason}");
+        return;
+    }
+    for part in functions(&config).chunks(config.functions_per_unit) {
+        let leaking = sanitizer::leaking(part).unwrap_or_else(|reason| panic!("{reason}"));
+        for (function, leaks) in part.iter().zip(leaking) {
+            let answer = run::leaks(function);
+            assert_eq!(
+                leaks,
+                answer,
+                "the sanitizer (left) and the known answer differ:\n{}",
+                render::function(function)
+            );
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_functions() {
+    let config = Config { functions: 20, ..Config::from_environment() };
+    assert_eq!(functions(&config), functions(&config));
+}
