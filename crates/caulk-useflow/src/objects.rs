@@ -1,7 +1,7 @@
 //! Which objects of a function are followed: fresh ones from the calls that make them, and given ones that something is
 //! done to.
 
-use caulk_ir::{Inst, InstId, Operand};
+use caulk_ir::{Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, Relation, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::FuncId;
@@ -30,6 +30,8 @@ pub struct Fresh {
     pub failure: Option<Fact>,
     /// Whether it exists is decided by something hidden.
     pub hidden: bool,
+    /// Exists only if the function's own caller gave it a null.
+    pub is_callers_choice: bool,
     /// Part of another object that the same call makes.
     pub is_part: bool,
     /// The calls from this one down to the allocator.
@@ -82,6 +84,7 @@ fn fresh_block(
         otherwise: None,
         failure: None,
         hidden: true,
+        is_callers_choice: false,
         is_part: true,
         chain,
         first: Alternative { facts, ..Alternative::new(event) },
@@ -104,6 +107,7 @@ fn fresh_block(
             Guard::Given(path, relation) => {
                 let fact = given(view, call, path, *relation)?;
                 object.hidden = false;
+                object.is_callers_choice = rests_on_null_parameter(view, &fact, &object.first.facts);
                 object.failure = fact.first().and_then(|f| Some((f.0, f.1.negate()?)));
                 // What was there before is not there any more, where the object itself is put.
                 let is_filled = |key| match view.keys.get(key) {
@@ -164,6 +168,15 @@ fn place(view: &mut View<'_>, call: InstId, to: &AccessPath, object: &mut Fresh)
         _ => return false,
     }
     true
+}
+
+/// A block that is made only for a null that the function would have to be given itself: whether anybody gives it is for its
+/// callers to know (`getcwd(buf, size)` in a wrapper).
+fn rests_on_null_parameter(view: &View<'_>, needed: &[Fact], known: &FactList) -> bool {
+    needed.iter().any(|(key, relation)| {
+        let is_parameter = matches!(view.keys.get(*key), Key::Inst(i) if matches!(view.body.insts[i], Inst::Param { ty: Type::Ptr, .. }));
+        is_parameter && *relation == Relation::ZERO && !known.iter().any(|f| f.0 == *key && f.1.implies(*relation))
+    })
 }
 
 /// The fact a given guard amounts to here: an empty list when it surely holds, None when it surely does not.

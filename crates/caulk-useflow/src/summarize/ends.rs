@@ -99,7 +99,7 @@ impl Summarizer<'_> {
             kind,
             variable,
             slot: None,
-            hidden: object.hidden || alternative.rests_on_hidden,
+            hidden: object.hidden || object.is_callers_choice || alternative.rests_on_hidden,
             is_part: object.is_part,
             trail: self.history.trail(alternative.event),
         };
