@@ -459,7 +459,14 @@ impl Shape {
                 let Operand::Value(value) = *value else { return };
                 (value, class_of(program, self.unit, self.body.vars[*var].pointee))
             }
-            Inst::Load { ty: Type::Ptr, address, .. } => (inst, regions.content(self.target(program, *address))),
+            Inst::Load { ty: Type::Ptr, address, .. } => (inst, self.class_of_content(program, regions, *address)),
+            // Whose fields are used is a structure, whatever it is declared as.
+            Inst::Address { base: Operand::Value(base), steps } => match (steps.first(), self.classes[*base]) {
+                (Some(Step::Field { ty, .. }), Class::Any) => {
+                    (*base, Class::To { depth: 1, ty: program.resolve_struct(self.unit, *ty) })
+                }
+                _ => return,
+            },
             Inst::Call(_) | Inst::Invoke { .. } => (inst, self.class_of_result(program, inst)),
             Inst::Phi { ty: Type::Ptr, incoming } => {
                 let values = incoming.iter().filter_map(|(_, operand)| operand.value());
@@ -468,6 +475,24 @@ impl Shape {
             _ => return,
         };
         self.classes[value] = self.classes[value].meet(class);
+    }
+
+    /// What the pointer at an address points to, by the declaration of the field or variable it is.
+    fn class_of_content(&self, program: &Program, regions: &dyn Regions, address: Operand) -> Class {
+        let (base, way) = self.way(program, address);
+        let local = base.value().map(|v| &self.body.insts[v]);
+        if let (Some(Inst::Local { var: Some(var), .. }), None) = (local, way.field) {
+            let pointee = self.body.vars[*var].pointee;
+            if pointee.depth > 0 {
+                return class_of(program, self.unit, pointee);
+            }
+        }
+        let in_structure = |ty: TypeId| regions.content(way.inside(program, ty));
+        match (way.field, base.value().and_then(|v| self.local_type(program, v))) {
+            (Some((ty, offset)), _) => regions.content(field_target(program, ty, offset)),
+            (None, Some(ty)) => in_structure(ty),
+            (None, None) => regions.content(self.target(program, address)),
+        }
     }
 
     fn class_of_result(&self, program: &Program, inst: InstId) -> Class {

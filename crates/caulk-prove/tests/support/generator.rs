@@ -39,8 +39,9 @@ Node *kept;
 const VARIABLES: [&str; 5] = ["a", "b", "p", "q", "r"];
 const FIELDS: [&str; 2] = ["next", "left"];
 
-/// A function `f<seed>`, and a private one that it may call.
-pub fn function(seed: u64, with_globals: bool) -> String {
+/// A function `f<seed>`, and a private one that it may call. `with_memory`: with globals, structures on the stack,
+/// copies and pointers to pointers.
+pub fn function(seed: u64, with_memory: bool) -> String {
     let mut chance = Chance::new(seed);
     let mut text = String::new();
     let helper = chance.below(3) == 0;
@@ -48,12 +49,12 @@ pub fn function(seed: u64, with_globals: bool) -> String {
         let size = 2 + chance.below(4);
         let recursion = chance.below(3) == 0;
         let calls = if recursion { Some(format!("h{seed}")) } else { None };
-        Writer { chance: &mut chance, text: &mut text, callee: calls, with_globals }
+        Writer { chance: &mut chance, text: &mut text, callee: calls, with_memory }
             .function(&format!("static Node *h{seed}"), size);
     }
     let size = 3 + chance.below(5);
     let callee = helper.then(|| format!("h{seed}"));
-    Writer { chance: &mut chance, text: &mut text, callee, with_globals }.function(&format!("Node *f{seed}"), size);
+    Writer { chance: &mut chance, text: &mut text, callee, with_memory }.function(&format!("Node *f{seed}"), size);
     text
 }
 
@@ -61,7 +62,7 @@ struct Writer<'a> {
     chance: &'a mut Chance,
     text: &'a mut String,
     callee: Option<String>,
-    with_globals: bool,
+    with_memory: bool,
 }
 
 impl Writer<'_> {
@@ -95,7 +96,7 @@ impl Writer<'_> {
 
     fn statement(&mut self, depth: usize) {
         let (x, y, f) = (self.variable(), self.variable(), self.field());
-        match self.chance.below(16) {
+        match self.chance.below(if self.with_memory { 20 } else { 15 }) {
             0 | 1 => self.line(depth, &format!("{x} = {y};")),
             2 | 3 => self.line(depth, &format!("if ({y} != NULL) {x} = {y}->{f};")),
             4 | 5 => self.line(depth, &format!("if ({x} != NULL) {x}->{f} = {y};")),
@@ -107,7 +108,10 @@ impl Writer<'_> {
             12 if depth < 2 => self.push_all(depth, x, y, f),
             13 if depth < 2 => self.walk(depth, x, f),
             14 => self.rotate(depth, x, y),
-            15 if self.with_globals => self.global(depth, x),
+            15 | 16 => self.global(depth, x),
+            17 => self.local_structure(depth, x, y, f),
+            18 => self.through_pointer(depth, x, y, f),
+            19 if x != y => self.line(depth, &format!("if ({x} != NULL && {y} != NULL) *{x} = *{y};")),
             _ => self.call(depth, x, y),
         }
     }
@@ -200,6 +204,35 @@ impl Writer<'_> {
             0 => self.line(depth, &format!("kept = {x};")),
             1 => self.line(depth, &format!("{x} = kept;")),
             _ => self.line(depth, &format!("if (kept == NULL) kept = {x};")),
+        }
+    }
+
+    /// A structure on the stack holds a reference for a while.
+    fn local_structure(&mut self, depth: usize, x: &str, y: &str, f: &str) {
+        let z = self.variable();
+        self.line(depth, "{");
+        self.line(depth + 1, &format!("Node s = {{ n, {x}, {y} }};"));
+        if self.chance.below(2) == 0 {
+            self.statement(depth + 1);
+        }
+        match self.chance.below(3) {
+            0 => self.line(depth + 1, &format!("Node *t = &s; {z} = t->{f};")),
+            1 => self.line(depth + 1, &format!("{z} = s.{f};")),
+            _ => self.line(depth + 1, &format!("s.{f} = NULL;")),
+        }
+        self.line(depth, "}");
+    }
+
+    /// A pointer to a field or to a variable, and a write or a read through it.
+    fn through_pointer(&mut self, depth: usize, x: &str, y: &str, f: &str) {
+        let z = self.variable();
+        match self.chance.below(3) {
+            0 => self.line(depth, &format!("if ({x} != NULL) {{ Node **w = &{x}->{f}; *w = {y}; }}")),
+            1 => self.line(depth, &format!("{{ Node **w = {y} != NULL ? &{y}->{f} : &{x}; *w = {z}; }}")),
+            _ => self.line(
+                depth,
+                &format!("{{ Node **w = &{x}; while (*w != NULL && (*w)->data < n) w = &(*w)->{f}; *w = {z}; }}"),
+            ),
         }
     }
 

@@ -56,7 +56,8 @@ fn leaks(
     let cells = if layout.pointers.is_empty() { 0 } else { 1 + run % MAX_CELLS };
     let heap: Vec<Object> = (0..cells).map(|_| cell(&layout, cells, chance)).collect();
     let args: Vec<Value> = types.iter().map(|ty| argument(*ty, cells, chance)).collect();
-    machine.reset(&heap);
+    let globals: Vec<Value> = program.globals().map(|_| pointer(cells, chance)).collect();
+    machine.reset(&heap, |at| globals[at]);
     let lost_before = machine.unreferenced(&args);
     if !own {
         machine.held.clone_from(&args);

@@ -38,6 +38,8 @@ pub struct Machine<'a> {
     bodies: HashMap<FuncId, Body>,
     pub objects: Vec<Object>,
     steps: usize,
+    /// The object of the first global variable; there is one unit.
+    first_global: usize,
     /// What the variables of each function that is running hold.
     variables: Vec<HashMap<VarId, Value>>,
     /// What was just returned, and has no place yet.
@@ -62,6 +64,7 @@ impl<'a> Machine<'a> {
             bodies: HashMap::new(),
             objects: Vec::new(),
             steps: 0,
+            first_global: 0,
             variables: Vec::new(),
             returned: NULL,
             held: Vec::new(),
@@ -71,8 +74,13 @@ impl<'a> Machine<'a> {
     }
 
     /// Starts anew with a heap.
-    pub fn reset(&mut self, heap: &[Object]) {
+    pub fn reset(&mut self, heap: &[Object], globals: impl Fn(usize) -> Value) {
         self.objects = heap.to_vec();
+        self.first_global = heap.len();
+        for at in 0..self.program.globals().len() {
+            let contents = BTreeMap::from([(0, globals(at))]);
+            self.objects.push(Object { contents, ..Object::default() });
+        }
         self.steps = 0;
         self.variables.clear();
         self.returned = NULL;
@@ -119,7 +127,8 @@ impl<'a> Machine<'a> {
             Some(body) => body,
             None => self.program.body(function).ok_or(Stuck)?,
         };
-        let result = Frame { values: HashMap::new(), locals: Vec::new() }.run(self, function, &body, args);
+        let result = Frame { values: HashMap::new(), locals: Vec::new(), first_global: self.first_global }
+            .run(self, function, &body, args);
         self.bodies.insert(function, body);
         self.variables.pop();
         result
@@ -155,6 +164,7 @@ impl<'a> Machine<'a> {
 struct Frame {
     values: HashMap<InstId, Value>,
     locals: Vec<usize>,
+    first_global: usize,
 }
 
 impl Frame {
@@ -208,7 +218,7 @@ impl Frame {
             Inst::Unbind { var } => {
                 variables.remove(var);
             }
-            Inst::Store { ty: Type::Ptr, .. } => machine.returned = NULL,
+            Inst::Store { ty: Type::Ptr, .. } | Inst::Copy { .. } => machine.returned = NULL,
             Inst::Call(call) if call.ret == Type::Void => {}
             _ => return,
         }
@@ -237,6 +247,9 @@ impl Frame {
             Operand::Const(c) => match body.consts[c] {
                 Constant::Int { value, .. } | Constant::Pointer(value) => Value::Number(value),
                 Constant::Null | Constant::Zero(_) => NULL,
+                Constant::Global { global, offset } => {
+                    Value::Pointer { object: self.first_global + global.0 as usize, offset }
+                }
                 _ => Value::Undefined,
             },
         }
@@ -260,6 +273,16 @@ impl Frame {
                 let value = operand(*value);
                 let (object, offset) = machine.place(operand(*address))?;
                 object.contents.insert(offset, value);
+                NULL
+            }
+            Inst::Copy { dst, src, len } => {
+                let len = self.number(body, *len)? as i64;
+                let (from, start) = machine.place(operand(*src))?;
+                let inside = from.contents.range(start..start + len);
+                let copied: Vec<(i64, Value)> = inside.map(|(at, value)| (at - start, *value)).collect();
+                let (to, start) = machine.place(operand(*dst))?;
+                to.contents.retain(|at, _| *at < start || start + len <= *at);
+                to.contents.extend(copied.into_iter().map(|(at, value)| (start + at, value)));
                 NULL
             }
             Inst::Address { base, steps } => {
