@@ -210,19 +210,14 @@ impl Write<'_> {
         let Some(touched) = self.touched_load(expr) else {
             return Some(expr.clone()); // FILTER1
         };
-        let is_last = touched + 1 == expr.hops.len();
-        if is_last && differs {
-            return Some(expr.clone()); // FILTER2, FILTER3
-        }
-        if is_last && value == Some(expr) {
-            return Some(expr.clone()); // FILTER4
-        }
-        let rest = expr.after(&self.to.content()).filter(|_| self.stable)?;
         let aliases = |hop: &Hop| matches!(hop, Hop::Load(t) if self.rules.regions.may_alias(*t, self.to.target));
-        if rest.iter().any(aliases) {
-            return None;
+        if let Some(rest) = expr.after(&self.to.content()).filter(|_| self.stable) {
+            let is_clear = !rest.iter().any(aliases);
+            return value.filter(|_| is_clear).map(|value| value.extended(rest)); // SUBST1
         }
-        value.map(|value| value.extended(rest)) // SUBST1
+        let is_last = touched + 1 == expr.hops.len();
+        let is_kept = is_last && (differs || value == Some(expr)); // FILTER2, FILTER3, FILTER4
+        is_kept.then(|| expr.clone())
     }
 }
 

@@ -51,7 +51,7 @@ impl Default for Extensions {
 impl Default for ProveConfig {
     fn default() -> Self {
         Self {
-            max_transfers: 20_000,
+            max_transfers: 5_000,
             max_regions: 50,
             max_loads: 4,
             max_expressions: 40,

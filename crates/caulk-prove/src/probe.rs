@@ -9,7 +9,8 @@ use crate::assign::Rules;
 use crate::expr::{Expr, Hop, Root};
 use crate::fact::{Fact, Tag};
 use crate::prover::World;
-use crate::shape::{Holding, Shape};
+use crate::regions::PointerField;
+use crate::shape::{Holding, Part, Shape};
 use crate::target::{Class, Target};
 use crate::transfer::Walk;
 
@@ -75,6 +76,16 @@ pub fn probes(world: &World<'_>, shape: &Shape, holding: Holding) -> Vec<Probe> 
     list.found
 }
 
+/// A place in memory that goes.
+struct Lost {
+    content: Expr,
+    target: Target,
+    /// It is this one pointer, not one of several.
+    exact: bool,
+    /// What does not refer to the cell if this is the last reference.
+    others: Vec<Expr>,
+}
+
 struct Probes<'a> {
     world: &'a World<'a>,
     shape: &'a Shape,
@@ -94,53 +105,65 @@ impl Probes<'_> {
     }
 
     fn of_inst(&mut self, inst: InstId) {
-        let program = self.world.program;
         match &self.shape.body.insts[inst] {
             Inst::Store { ty: Type::Ptr, value, address, .. } => {
                 let to = self.world.location(self.shape, *address);
                 let written = self.expr(*value);
-                self.of_memory(Kind::Overwritten, inst, to.content(), to.target, true, vec![written]);
+                let place = Lost { content: to.content(), target: to.target, exact: true, others: vec![written] };
+                self.of_places(Kind::Overwritten, inst, &[place]);
             }
             Inst::Copy { dst, src, len } => self.of_block(inst, *dst, Some(*src), *len),
             Inst::Fill { dst, len, .. } => self.of_block(inst, *dst, None, *len),
-            Inst::ScopeEnd { local } => self.of_local(inst, *local, None),
+            Inst::ScopeEnd { local } => {
+                let places = self.places_in_local(*local, None);
+                self.of_places(Kind::OutOfScope, inst, &places);
+            }
             Inst::Return { value } => {
                 let ended = |local: &InstId| {
                     self.shape.body.insts.values().any(|i| matches!(i, Inst::ScopeEnd { local: l } if l == local))
                 };
                 let all = self.shape.body.insts.iter();
                 let locals = all.filter(|(_, i)| matches!(i, Inst::Local { .. })).map(|(id, _)| id);
-                for local in locals.filter(|l| !ended(l)).collect::<Vec<_>>() {
-                    self.of_local(inst, local, *value);
-                }
+                // All of them go at once.
+                let places = locals.filter(|l| !ended(l)).flat_map(|local| self.places_in_local(local, *value));
+                let places: Vec<Lost> = places.collect();
+                self.of_places(Kind::OutOfScope, inst, &places);
             }
             Inst::Call(_) | Inst::Invoke { .. } => self.of_frees(inst),
             _ => {}
         }
-        let _ = program;
         self.of_deaths(inst);
     }
 
-    /// A reference in memory goes; the other references that are left at this point are none.
-    fn of_memory(&mut self, kind: Kind, inst: InstId, content: Expr, target: Target, exact: bool, others: Vec<Expr>) {
+    /// References in memory go, one after the other (4.5, second kind): those that went before may have been references
+    /// too, those that go later are not.
+    fn of_places(&mut self, kind: Kind, inst: InstId, places: &[Lost]) {
+        for (at, place) in places.iter().enumerate() {
+            self.of_memory(kind, inst, place, &places[..at]);
+        }
+    }
+
+    /// A reference in memory goes; what is left at this point does not refer to the cell.
+    fn of_memory(&mut self, kind: Kind, inst: InstId, place: &Lost, gone: &[Lost]) {
         let regions = self.world.regions;
-        let cell = regions.content(target);
+        let cell = regions.content(place.target);
         if cell == Class::Code {
             return;
         }
         let mut fact = Fact::new();
-        let tag = Tag::only(content.clone());
-        let keep_tag = exact && self.world.config.extensions.region_removal;
-        fact.memory.insert(target, if keep_tag { tag } else { Tag::Many });
+        for lost in gone.iter().chain([place]) {
+            let keeps_tag = lost.exact && self.world.config.extensions.region_removal;
+            fact.add_region(lost.target, keeps_tag.then(|| Tag::only(lost.content.clone())), regions);
+        }
         let dying = self.shape.liveness(self.holding).deaths(inst).iter().map(|v| Expr::value(*v));
-        let missed = dying.chain(others).try_for_each(|other| fact.miss(other, regions));
+        let missed = dying.chain(place.others.clone()).try_for_each(|other| fact.miss(other, regions));
         // Without a hit, some reference in the region is meant.
-        let hit = if exact { fact.hit(content, regions) } else { Ok(()) };
+        let hit = if place.exact { fact.hit(place.content.clone(), regions) } else { Ok(()) };
         if missed.and(hit).is_err() {
             return; // Overwritten with what it holds.
         }
         let start = Start::Before(inst);
-        let (function, region, holding) = (self.shape.id, Some(target), self.holding);
+        let (function, region, holding) = (self.shape.id, Some(place.target), self.holding);
         self.found.push(Probe { function, kind, place: inst, start, fact, cell, variable: None, region, holding });
     }
 
@@ -155,14 +178,18 @@ impl Probes<'_> {
             Some(base.clone().then(Hop::Add(offset)).load(part.target))
         };
         let base = self.expr(dst);
-        for part in parts(dst) {
-            let content = base.clone().then(Hop::Add(part.offset)).load(part.target);
-            let others = from(part.offset).into_iter().collect();
-            self.of_memory(Kind::Overwritten, inst, content, part.target, part.exact, others);
-        }
+        let place = |part: Part| Lost {
+            content: base.clone().then(Hop::Add(part.offset)).load(part.target),
+            target: part.target,
+            exact: part.exact,
+            others: from(part.offset).into_iter().collect(),
+        };
+        let places: Vec<Lost> = parts(dst).into_iter().map(place).collect();
+        self.of_places(Kind::Overwritten, inst, &places);
     }
 
-    fn of_local(&mut self, inst: InstId, local: InstId, returned: Option<Operand>) {
+    /// The pointers in a local variable.
+    fn places_in_local(&self, local: InstId, returned: Option<Operand>) -> Vec<Lost> {
         let (program, regions) = (self.world.program, self.world.regions);
         let address = Operand::Value(local);
         let base = Expr::root(Root::Local(local));
@@ -177,11 +204,12 @@ impl Probes<'_> {
         if matches!(whole, Target::Slot { .. }) && self.is_pointer_slot(local) {
             places.push((0, whole, true));
         }
-        for (offset, target, exact) in places {
+        let others: Vec<Expr> = returned.map(|r| self.expr(r)).into_iter().collect();
+        let place = |(offset, target, exact): (i64, Target, bool)| {
             let content = base.clone().then(Hop::Add(offset)).load(target);
-            let others = returned.map(|r| self.expr(r)).into_iter().collect();
-            self.of_memory(Kind::OutOfScope, inst, content, target, exact, others);
-        }
+            Lost { content, target, exact, others: others.clone() }
+        };
+        places.into_iter().map(place).collect()
     }
 
     /// Whether a local whose address goes elsewhere can hold a pointer.
@@ -199,24 +227,28 @@ impl Probes<'_> {
 
     /// The fields of what a call frees.
     fn of_frees(&mut self, inst: InstId) {
+        let mut places = Vec::new();
         for freed in self.freed_arguments(inst) {
             let base = self.expr(freed);
-            let class = self.shape.class(self.world.program, freed);
-            match class {
+            let others = vec![base.clone()];
+            match self.shape.class(self.world.program, freed) {
                 Class::To { depth: 1, ty } if base.hops.is_empty() => {
-                    for field in self.world.regions.pointer_fields(ty) {
-                        let content = base.clone().then(Hop::Add(field.offset as i64)).load(field.target);
-                        let others = vec![base.clone()];
-                        self.of_memory(Kind::Freed, inst, content, field.target, !field.is_array, others);
-                    }
+                    let place = |field: PointerField| Lost {
+                        content: base.clone().then(Hop::Add(field.offset as i64)).load(field.target),
+                        target: field.target,
+                        exact: !field.is_array,
+                        others: others.clone(),
+                    };
+                    places.extend(self.world.regions.pointer_fields(ty).into_iter().map(place));
                 }
                 Class::To { depth, ty } if depth > 1 => {
                     let target = Target::Wild(Class::To { depth: depth - 1, ty });
-                    self.of_memory(Kind::Freed, inst, base.clone().load(target), target, false, vec![base]);
+                    places.push(Lost { content: base.load(target), target, exact: false, others });
                 }
                 _ => {}
             }
         }
+        self.of_places(Kind::Freed, inst, &places);
     }
 
     /// The arguments of a call whose blocks are freed by it: by the library, or by a function around it that does not

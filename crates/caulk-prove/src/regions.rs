@@ -132,7 +132,8 @@ fn collect_fields(
     on_the_way: &mut BTreeSet<TypeId>,
     found: &mut Vec<PointerField>,
 ) {
-    if !on_the_way.insert(ty) {
+    // The compiler's own list of variadic arguments leads to the stack.
+    if program.type_name(ty) == "__va_list_tag" || !on_the_way.insert(ty) {
         return;
     }
     let info = program.type_info(ty);

@@ -98,6 +98,28 @@ fn a_freed_holder_loses_what_it_holds() {
 }
 
 #[test]
+fn fields_that_go_at_once_do_not_hold_for_each_other() {
+    let code = |second: &str| {
+        format!(
+            "struct pair size 16 {{\n  a: 0 size 8 -> *list\n  b: 8 size 8 -> *list\n}}
+define @f(p: ptr -> *pair) {{
+block0:
+  %1 = call ptr @malloc(i64 16) fresh_result
+  %2 = address %0, pair.a
+  store ptr %1, %2
+  %4 = address %0, pair.b
+  store ptr {second}, %4
+  call void @free(ptr %0)
+  return
+}}"
+        )
+    };
+    let overwritten = "Overwritten may leak; Overwritten may leak; ";
+    check(&code("%1"), &format!("{overwritten}Freed may leak"));
+    check(&code("null"), &format!("{overwritten}Freed may leak"));
+}
+
+#[test]
 fn selects_and_phis_hand_on() {
     check(
         "define @f(c: i1) -> ptr {

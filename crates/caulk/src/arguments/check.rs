@@ -78,6 +78,10 @@ pub struct CheckOptions {
     #[arg(long, value_name = "FILE")]
     pub write_baseline: Option<PathBuf>,
 
+    /// Hold findings back that the prover contradicts (docs/prove.md).
+    #[arg(long)]
+    pub second_opinion: bool,
+
     /// Complain of suppressions that silence nothing or give no reason.
     #[arg(long)]
     pub strict: bool,

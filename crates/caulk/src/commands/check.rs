@@ -16,6 +16,7 @@ use caulk_report::{
 
 use caulk_useflow::Candidate;
 
+use super::second_opinion::Contradicted;
 use crate::arguments::{AllocFailureArgument, CheckOptions, ColorArgument, ConfidenceArgument, ReportFormat};
 use crate::error::{Error, Exit};
 use crate::input::{self, Analysed};
@@ -35,11 +36,15 @@ pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
     }
     let sources = Sources::new(&root, config.max_source);
     let exploration = input::explore(&options.input, &analysed)?;
-    let found = findings(&analysed, &exploration, &config, &sources, &root);
+    let contradicted = match options.second_opinion {
+        true => Contradicted::new(&options.input, &analysed, &exploration)?,
+        false => Contradicted::default(),
+    };
+    let found = findings(&analysed, &exploration, &contradicted, &config, &sources, &root);
     let strict = options.strict.then(|| files_of(&analysed, &config, &root));
     let choices = Choices { selection: selection(options), baseline, ignores: options.ignores.clone(), strict };
     let mut report = Report::new(&root, found, &choices, &sources);
-    fill_in(&mut report, &analysed, &exploration);
+    fill_in(&mut report, &analysed, &exploration, &contradicted);
     deliver(&report, &sources, options)?;
     if !options.input.quiet {
         tell(&report, start);
@@ -74,14 +79,18 @@ fn write_file(path: &Path, rendered: &str) -> Result<(), Error> {
 fn findings(
     analysed: &Analysed,
     exploration: &Exploration,
+    contradicted: &Contradicted,
     config: &ReportConfig,
     sources: &Sources,
     root: &Path,
 ) -> Vec<Finding> {
     let Analysed { program, models, analysis, .. } = analysed;
     let narrator = Narrator::new(program, models, analysis, config, sources, root);
-    let reports = analysis.reports.iter().zip(&exploration.verdicts);
-    let judged = reports.flat_map(|(report, verdicts)| report.candidates.iter().zip(verdicts));
+    let reports = analysis.reports.iter().zip(&exploration.verdicts).enumerate();
+    let judged = reports.flat_map(|(number, (report, verdicts))| {
+        let all = report.candidates.iter().zip(verdicts).enumerate();
+        all.filter(move |(at, _)| !contradicted.contains(number, *at)).map(|(_, judged)| judged)
+    });
     let finding = |(candidate, verdict): (&Candidate, &Verdict)| {
         let evidence = match verdict {
             Verdict::Refuted(_) => return None,
@@ -121,7 +130,7 @@ fn selection(options: &CheckOptions) -> Selection {
 }
 
 /// What was not looked at, and what it cost.
-fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration) {
+fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration, contradicted: &Contradicted) {
     let Analysed { read, program, analysis, .. } = analysed;
     let lost = |unit: &caulk_frontend::LostUnit| LostUnit { source: unit.source.clone(), reason: unit.reason.clone() };
     report.units_not_read = read.lost.iter().map(lost).collect();
@@ -134,14 +143,15 @@ fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration) 
         ("ownership", explored.refuted_by_ownership),
         ("conditions", explored.refuted_by_conditions),
         ("solver", explored.refuted_by_solver),
+        ("prover", contradicted.len()),
     ];
     report.statistics = Statistics {
         units: program.totals().units,
         functions: program.totals().functions_with_body,
         candidates: explored.candidates,
-        confirmed: explored.confirmed,
+        confirmed: explored.confirmed - contradicted.confirmed,
         refuted: layers.into_iter().filter(|(_, count)| *count > 0).map(refuted).collect(),
-        undecided: explored.cut + explored.unexamined,
+        undecided: explored.cut + explored.unexamined - (contradicted.len() - contradicted.confirmed),
     };
 }
 

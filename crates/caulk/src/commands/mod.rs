@@ -13,5 +13,6 @@ pub mod proof;
 pub mod prove;
 pub mod query;
 mod second_look;
+mod second_opinion;
 pub mod summaries;
 pub mod why;

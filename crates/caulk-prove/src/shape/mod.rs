@@ -4,6 +4,9 @@
 //! A value holds a reference from its definition on, for as long as [`Holding`] says. What is computed from it by offsets and casts counts
 //! as the value itself.
 
+mod addresses;
+mod classes;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use caulk_ir::entity::Entity;
@@ -12,13 +15,15 @@ use caulk_ir::{
 };
 use caulk_program::{FuncId, Program, TypeId, UnitId};
 
+pub use addresses::Part;
+
 use crate::bindings::Bindings;
 use crate::expr::{Expr, Hop, Root};
 use crate::fresh::Fresh;
 use crate::liveness::Liveness;
 use crate::outside::{self, Outside};
-use crate::regions::{Regions, class_of, field_target};
-use crate::target::{Class, Target};
+use crate::regions::Regions;
+use crate::target::Class;
 
 pub struct Shape {
     pub id: FuncId,
@@ -184,131 +189,6 @@ impl Shape {
         }
     }
 
-    /// The memory that an address leads to.
-    pub fn target(&self, program: &Program, address: Operand) -> Target {
-        let (base, way) = self.way(program, address);
-        self.target_from(program, base, way)
-    }
-
-    fn way(&self, program: &Program, address: Operand) -> (Operand, Way) {
-        let mut chain = Vec::new();
-        let mut at = address;
-        while let Operand::Value(value) = at {
-            match self.derived_from(value) {
-                Some(base) => {
-                    chain.push(value);
-                    at = base;
-                }
-                None => break,
-            }
-        }
-        let mut way = Way { field: None, offset: Some(0) };
-        for value in chain.into_iter().rev() {
-            if let Inst::Address { steps, .. } = &self.body.insts[value] {
-                steps.iter().for_each(|step| way.step(self, program, *step));
-            }
-        }
-        (at, way)
-    }
-
-    /// The pointers in `len` bytes from an address on, by their offset from it. None when nobody knows.
-    pub fn parts(
-        &self,
-        program: &Program,
-        regions: &dyn Regions,
-        address: Operand,
-        len: Option<u64>,
-    ) -> Option<Vec<Part>> {
-        let (base, way) = self.way(program, address);
-        let local = base.value().filter(|v| matches!(self.body.insts[*v], Inst::Local { .. }));
-        let own = local.filter(|l| !self.escaped.contains(l));
-        let of_class = || match self.class(program, base) {
-            Class::To { depth: 1, ty } => Some((ty, way.offset.and_then(|o| u64::try_from(o).ok())?)),
-            _ => None,
-        };
-        let Some((ty, start)) = way.field.or_else(of_class) else {
-            return match (own, self.class(program, base)) {
-                (Some(local), _) => Some(self.touched_parts(program, local, way.offset)),
-                (None, Class::To { depth, ty }) if depth > 1 => {
-                    let target = Target::Wild(Class::To { depth: depth - 1, ty });
-                    Some(vec![Part { offset: 0, target, exact: false }])
-                }
-                _ => None,
-            };
-        };
-        let size = program.type_info(ty).size;
-        let end = len.map_or(size, |len| start.saturating_add(len));
-        let fields = regions.pointer_fields(ty).into_iter().filter(|f| start <= f.offset && f.offset < end);
-        let part = |f: crate::regions::PointerField| {
-            let offset = (f.offset - start) as i64;
-            let target = match own {
-                Some(local) => Target::Local { local, offset: way.offset.map(|o| o.wrapping_add(offset)) },
-                None => f.target,
-            };
-            Part { offset, target, exact: !f.is_array && end <= size }
-        };
-        Some(fields.map(part).collect())
-    }
-
-    /// The parts of a local of unknown type that the function reads or writes as pointers.
-    fn touched_parts(&self, program: &Program, local: InstId, start: Option<i64>) -> Vec<Part> {
-        let mut parts = BTreeSet::new();
-        for inst in self.body.insts.values() {
-            let (Inst::Load { ty: Type::Ptr, address, .. } | Inst::Store { ty: Type::Ptr, address, .. }) = inst else {
-                continue;
-            };
-            let (base, way) = self.way(program, *address);
-            if base == Operand::Value(local) {
-                parts.insert(way.offset);
-            }
-        }
-        let part = |offset: Option<i64>| {
-            let from_start = offset.zip(start).map(|(o, s)| o.wrapping_sub(s));
-            Part {
-                offset: from_start.unwrap_or(0),
-                target: Target::Local { local, offset },
-                exact: from_start.is_some(),
-            }
-        };
-        parts.into_iter().map(part).collect()
-    }
-
-    fn target_from(&self, program: &Program, base: Operand, way: Way) -> Target {
-        let by_field = way.field.map(|(ty, offset)| field_target(program, ty, offset));
-        match base {
-            Operand::Value(value) if matches!(self.body.insts[value], Inst::Local { .. }) => {
-                if !self.escaped.contains(&value) {
-                    return Target::Local { local: value, offset: way.offset };
-                }
-                let whole = || self.local_type(program, value).map(|ty| way.inside(program, ty));
-                by_field.or_else(whole).unwrap_or(Target::Slot { function: self.id, local: value })
-            }
-            Operand::Value(value) => {
-                by_field.unwrap_or_else(|| self.target_of_class(program, self.classes[value], way))
-            }
-            Operand::Const(c) => match self.body.consts[c] {
-                Constant::Global { global, offset } => {
-                    let id = program.resolve_global(self.unit, global)[0];
-                    let info = program.global(id);
-                    let pointee = info.declaration.pointee;
-                    let ty = pointee.target.filter(|_| pointee.depth == 0);
-                    let way = Way { offset: way.offset.map(|o| o.wrapping_add(offset)), ..way };
-                    let whole = || ty.map(|ty| way.inside(program, program.resolve_struct(info.unit, ty)));
-                    by_field.or_else(whole).unwrap_or(Target::Global(id))
-                }
-                _ => by_field.unwrap_or(Target::Wild(Class::Any)),
-            },
-        }
-    }
-
-    fn target_of_class(&self, program: &Program, class: Class, way: Way) -> Target {
-        match class {
-            Class::To { depth: 1, ty } => way.inside(program, ty),
-            Class::To { depth, ty } => Target::Wild(Class::To { depth: depth - 1, ty }),
-            Class::Any | Class::Code => Target::Wild(Class::Any),
-        }
-    }
-
     /// The structure that a local variable is.
     pub fn local_type(&self, program: &Program, local: InstId) -> Option<TypeId> {
         let Inst::Local { var: Some(var), .. } = self.body.insts[local] else { return None };
@@ -433,74 +313,6 @@ impl Shape {
         }
         given
     }
-
-    fn find_classes(&mut self, program: &Program, regions: &dyn Regions) -> EntityVec<InstId, Class> {
-        let declaration = program.function(self.id).declaration;
-        for param in self.params().collect::<Vec<_>>() {
-            if let Some(p) = declaration.params.get(param.index()).filter(|p| !p.flags.by_value) {
-                self.classes[param] = class_of(program, self.unit, p.pointee);
-            }
-        }
-        let order = self.body.reverse_post_order();
-        // The second round sees what the first found out of values that come round a loop.
-        for _ in 0..2 {
-            for block in &order {
-                for inst in self.body.blocks[*block].insts() {
-                    self.note_class(program, regions, inst);
-                }
-            }
-        }
-        std::mem::take(&mut self.classes)
-    }
-
-    fn note_class(&mut self, program: &Program, regions: &dyn Regions, inst: InstId) {
-        let (value, class) = match &self.body.insts[inst] {
-            Inst::Bind { var, value } => {
-                let Operand::Value(value) = *value else { return };
-                (value, class_of(program, self.unit, self.body.vars[*var].pointee))
-            }
-            Inst::Load { ty: Type::Ptr, address, .. } => (inst, self.class_of_content(program, regions, *address)),
-            // Whose fields are used is a structure, whatever it is declared as.
-            Inst::Address { base: Operand::Value(base), steps } => match (steps.first(), self.classes[*base]) {
-                (Some(Step::Field { ty, .. }), Class::Any) => {
-                    (*base, Class::To { depth: 1, ty: program.resolve_struct(self.unit, *ty) })
-                }
-                _ => return,
-            },
-            Inst::Call(_) | Inst::Invoke { .. } => (inst, self.class_of_result(program, inst)),
-            Inst::Phi { ty: Type::Ptr, incoming } => {
-                let values = incoming.iter().filter_map(|(_, operand)| operand.value());
-                (inst, values.fold(Class::Any, |class, value| class.meet(self.classes[value])))
-            }
-            _ => return,
-        };
-        self.classes[value] = self.classes[value].meet(class);
-    }
-
-    /// What the pointer at an address points to, by the declaration of the field or variable it is.
-    fn class_of_content(&self, program: &Program, regions: &dyn Regions, address: Operand) -> Class {
-        let (base, way) = self.way(program, address);
-        let local = base.value().map(|v| &self.body.insts[v]);
-        if let (Some(Inst::Local { var: Some(var), .. }), None) = (local, way.field) {
-            let pointee = self.body.vars[*var].pointee;
-            if pointee.depth > 0 {
-                return class_of(program, self.unit, pointee);
-            }
-        }
-        let in_structure = |ty: TypeId| regions.content(way.inside(program, ty));
-        match (way.field, base.value().and_then(|v| self.local_type(program, v))) {
-            (Some((ty, offset)), _) => regions.content(field_target(program, ty, offset)),
-            (None, Some(ty)) => in_structure(ty),
-            (None, None) => regions.content(self.target(program, address)),
-        }
-    }
-
-    fn class_of_result(&self, program: &Program, inst: InstId) -> Class {
-        let targets = program.call_site(self.id, inst).map_or(&[][..], |site| program.targets(site));
-        let Some(target) = targets.first() else { return Class::Any };
-        let info = program.function(*target);
-        class_of(program, info.unit, info.declaration.ret_pointee)
-    }
 }
 
 /// How long a variable holds a reference. Each makes a proof for some functions that the other does not, and both are
@@ -511,54 +323,6 @@ pub enum Holding {
     ByUse,
     /// Until it is assigned anew or goes out of scope, as in the paper.
     ByScope,
-}
-
-/// A pointer in a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
-    /// From the address that was asked for.
-    pub offset: i64,
-    pub target: Target,
-    /// It is this one pointer, not one of several.
-    pub exact: bool,
-}
-
-/// Steps from a base address.
-#[derive(Clone, Copy)]
-struct Way {
-    /// The structure last stepped into, and the offset in it.
-    field: Option<(TypeId, u64)>,
-    /// From the base, unless an index is on the way.
-    offset: Option<i64>,
-}
-
-impl Way {
-    fn step(&mut self, shape: &Shape, program: &Program, step: Step) {
-        match step {
-            Step::Field { ty, offset } => self.field = Some((program.resolve_struct(shape.unit, ty), offset)),
-            Step::Bytes { offset: more, .. } => {
-                let inside = |(ty, offset): (TypeId, u64)| {
-                    let offset = offset.checked_add_signed(more)?;
-                    (offset < program.type_info(ty).size).then_some((ty, offset))
-                };
-                self.field = self.field.and_then(inside);
-            }
-            // Elements of an array are one region.
-            Step::Index { .. } => {}
-        }
-        self.offset = match (self.offset, shape.hop(step)) {
-            (Some(offset), Hop::Add(more)) => Some(offset.wrapping_add(more)),
-            _ => None,
-        };
-    }
-
-    /// The region in a structure that the base is.
-    fn inside(self, program: &Program, ty: TypeId) -> Target {
-        match self.offset.and_then(|o| u64::try_from(o).ok()) {
-            Some(offset) if offset < program.type_info(ty).size => field_target(program, ty, offset),
-            _ => Target::Wild(Class::Any),
-        }
-    }
 }
 
 /// Blocks that only lead to an end of the process.

@@ -1,0 +1,200 @@
+//! Follows calls: into callees, out of them again, and back into callers.
+
+use caulk_ir::{Inst, InstId, Linkage, Operand, Type};
+use caulk_program::{FuncId, Outcome as Resolution};
+
+use super::{Engine, Role, Stop, TraceId, Waiting};
+use crate::expr::{Expr, Root};
+use crate::fact::{Fact, Feasible};
+use crate::outcome::Origin;
+use crate::shape::{Holding, Shape};
+
+impl Engine<'_> {
+    /// Into the functions that a call reaches.
+    pub(super) fn enter(&mut self, context: usize, inst: InstId, after: Fact, trace: TraceId) -> Result<(), Stop> {
+        let shape = self.contexts[context].shape.clone();
+        for target in self.view(&shape).call_targets(inst) {
+            let effects = self.world.effects(target);
+            let view = self.view(&shape);
+            let result = shape.is_holder(inst) && !after.is_miss(&Expr::value(inst), self.rules.regions);
+            if effects.leaves_references() && !result {
+                let mut before = effects.written.iter().fold(after.clone(), |mut fact, target| {
+                    fact.truths.retain(|e, _| !e.loads().any(|t| self.rules.regions.may_alias(t, *target)));
+                    fact
+                });
+                before.forget(inst);
+                self.push_inside(context, inst, before, trace);
+                continue;
+            }
+            let Some(callee) = self.world.shape(target) else { continue };
+            for after in view.cases(inst, &after, &callee) {
+                let Ok(exit) = self.view(&shape).map(inst, &after, &callee) else { continue };
+                self.follow_call(context, inst, &after, target, exit, trace)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn follow_call(
+        &mut self,
+        context: usize,
+        inst: InstId,
+        after: &Fact,
+        target: FuncId,
+        exit: Fact,
+        trace: TraceId,
+    ) -> Result<(), Stop> {
+        let role = Role::Callee(exit);
+        let known = self.index.contains_key(&(target, role.clone()));
+        let inner = self.context(target, role)?;
+        let waiting = Waiting { context, inst, after: after.clone() };
+        let is_new =
+            !self.contexts[inner].waiting.iter().any(|w| w.context == context && w.inst == inst && w.after == *after);
+        if is_new {
+            let entries = self.contexts[inner].entries.clone();
+            self.contexts[inner].waiting.push(waiting.clone());
+            for (_, entry, trace) in entries {
+                self.resume(inner, &entry, &waiting, trace);
+            }
+        }
+        if known { Ok(()) } else { self.start_at_returns(inner, trace) }
+    }
+
+    fn start_at_returns(&mut self, context: usize, trace: TraceId) -> Result<(), Stop> {
+        let shape = self.contexts[context].shape.clone();
+        let Role::Callee(exit) = self.contexts[context].role.clone() else { return Ok(()) };
+        for (block, range) in shape.body.blocks.iter() {
+            let inst = range.terminator();
+            let Inst::Return { value } = &shape.body.insts[inst] else { continue };
+            self.charge()?;
+            let trace = self.note(shape.id, inst, Some(trace));
+            if let Ok(fact) = self.over_return(&shape, inst, *value, exit.clone()) {
+                self.reach(context, block, fact, trace)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `return(e)` of Figure 4: the result is assigned, and everything local goes.
+    fn over_return(&self, shape: &Shape, inst: InstId, value: Option<Operand>, exit: Fact) -> Feasible<Fact> {
+        let regions = self.rules.regions;
+        let view = self.view(shape);
+        let mut fact = exit;
+        view.revive(&mut fact, shape.liveness(Holding::ByUse).deaths(inst).iter().copied());
+        let returned = value.map(|v| view.expr(v));
+        let is_miss = fact.is_miss(&Expr::root(Root::Return), regions);
+        let mut may = fact.may.clone();
+        may.remove(&Root::Return);
+        let mut before = fact.rewrite(may, fact.outer, regions, |expr| match expr.root {
+            Root::Return => returned.as_ref().map(|r| r.extended(&expr.hops)),
+            _ => Some(expr.clone()),
+        })?;
+        if let Some(returned) =
+            returned.filter(|_| is_miss && shape.body.operand_type(value.expect("there is one")) == Type::Ptr)
+        {
+            before.miss(returned, regions)?;
+        }
+        self.end_locals(shape, before)
+    }
+
+    /// Backwards over a return: locals whose scope has no other end are there again.
+    pub(super) fn end_locals(&self, shape: &Shape, mut fact: Fact) -> Feasible<Fact> {
+        let view = self.view(shape);
+        for (local, kind) in shape.body.insts.iter() {
+            let ended = || shape.body.insts.values().any(|i| matches!(i, Inst::ScopeEnd { local: l } if *l == local));
+            if matches!(kind, Inst::Local { .. }) && !ended() {
+                fact = view.end_scope(local, fact)?;
+            }
+        }
+        Ok(fact)
+    }
+
+    /// The beginning of a function is reached.
+    pub(super) fn entry(&mut self, context: usize, fact: Fact, trace: TraceId) -> Result<(), Stop> {
+        let shape = self.contexts[context].shape.clone();
+        let mut fact = fact;
+        for (local, inst) in shape.body.insts.iter() {
+            if matches!(inst, Inst::Local { .. }) {
+                match self.view(&shape).start_scope(local, fact) {
+                    Ok(before) => fact = before,
+                    Err(_) => return Ok(()),
+                }
+            }
+        }
+        if !matches!(self.contexts[context].role, Role::Callee(_)) {
+            return self.entry_of_loser(context, fact, trace);
+        }
+        let index = if self.rules.extensions.separated { fact.index() } else { Vec::new() };
+        let entries = &mut self.contexts[context].entries;
+        let fact = match entries.iter_mut().find(|(i, _, _)| *i == index) {
+            Some((_, known, _)) => {
+                let joined = known.join(&fact, self.rules.regions);
+                if joined == *known {
+                    return Ok(());
+                }
+                *known = joined.clone();
+                joined
+            }
+            None => {
+                entries.push((index, fact.clone(), trace));
+                fact
+            }
+        };
+        for waiting in self.contexts[context].waiting.clone() {
+            self.resume(context, &fact, &waiting, trace);
+        }
+        Ok(())
+    }
+
+    /// Goes on before a call, with what holds at the beginning of its callee.
+    fn resume(&mut self, inner: usize, entry: &Fact, waiting: &Waiting, trace: TraceId) {
+        let callee = self.contexts[inner].shape.clone();
+        let shape = self.contexts[waiting.context].shape.clone();
+        let before = self.view(&shape).unmap(waiting.inst, entry, Some(&waiting.after), &callee);
+        if let Ok(before) = before {
+            let trace = self.note(shape.id, waiting.inst, Some(trace));
+            self.push_inside(waiting.context, waiting.inst, before, trace);
+        }
+    }
+
+    /// The function in which the cell is lost, or a caller of it, was entered with the cell there already.
+    fn entry_of_loser(&mut self, context: usize, fact: Fact, trace: TraceId) -> Result<(), Stop> {
+        let shape = self.contexts[context].shape.clone();
+        let is_param = |hit: &Expr| hit.is_value();
+        if self.world.config.arguments_are_held && fact.hits.iter().any(is_param) {
+            return Ok(()); // The caller holds it still.
+        }
+        if !self.callers_are_known(shape.id) {
+            return self.found(Origin::Input { function: shape.id }, trace);
+        }
+        let program = self.world.program;
+        let callers: Vec<FuncId> = program.callers(shape.id).collect();
+        for caller in callers {
+            let sites = program.call_sites(caller).iter();
+            let here: Vec<InstId> = sites.filter(|s| program.targets(s).contains(&shape.id)).map(|s| s.inst).collect();
+            let outer = self.context(caller, Role::Caller)?;
+            for inst in here {
+                let caller_shape = self.contexts[outer].shape.clone();
+                if let Ok(before) = self.view(&caller_shape).unmap(inst, &fact, None, &shape) {
+                    let trace = self.note(caller, inst, Some(trace));
+                    self.push_inside(outer, inst, before, trace);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all callers of a function are in the program: private to its unit, never used but in calls.
+    fn callers_are_known(&self, function: FuncId) -> bool {
+        let program = self.world.program;
+        let info = program.function(function);
+        let resolved = |caller: FuncId| {
+            let mut sites = program.call_sites(caller).iter().filter(|s| program.targets(s).contains(&function));
+            sites.all(|s| s.outcome == Resolution::Resolved)
+        };
+        info.declaration.linkage == Linkage::Internal
+            && !info.address_taken
+            && program.callers(function).len() > 0
+            && program.callers(function).all(resolved)
+    }
+}
