@@ -4,7 +4,7 @@
 pub struct ReportConfig {
     /// Characters of a condition quoted from the source; longer ones are cut, with an ellipsis.
     pub max_condition: usize,
-    /// Steps of one path kept in a finding; the middle goes first. Code scanning services show no more than a thousand.
+    /// Steps of one path kept in a finding; conditions far from the loss go first. Code scanning services show no more than a thousand.
     pub max_steps: usize,
     /// Functions climbed through from a system header up to the user's own call.
     pub max_climb: usize,

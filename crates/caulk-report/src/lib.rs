@@ -15,6 +15,7 @@ pub mod config;
 mod demangle;
 pub mod finding;
 mod fingerprint;
+mod fold;
 mod footer;
 mod git;
 pub mod github;

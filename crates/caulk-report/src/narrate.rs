@@ -10,6 +10,7 @@ use caulk_useflow::{Analysis, Candidate, Event, Kind as CandidateKind, Slot, hol
 
 use crate::config::ReportConfig;
 use crate::finding::{Call, Confidence, Finding, Kind, Site, Step, StepKind};
+use crate::fold;
 use crate::operand_names::OperandNames;
 use crate::sites::Sites;
 use crate::source::Sources;
@@ -139,14 +140,9 @@ impl<'a> Narrator<'a> {
         !targets.is_empty() && targets.iter().all(|t| self.analysis.summary(*t).allocates())
     }
 
-    /// Long paths lose their middle.
-    fn shortened(&self, mut steps: Vec<Step>) -> Vec<Step> {
-        let max = self.config.max_steps.max(2);
-        if steps.len() > max {
-            let head = max / 2;
-            steps.drain(head..steps.len() - (max - head));
-        }
-        steps
+    /// Very long paths lose conditions that are far from the loss.
+    fn shortened(&self, steps: Vec<Step>) -> Vec<Step> {
+        fold::kept(&steps, self.config.max_steps).into_iter().map(|i| steps[i].clone()).collect()
     }
 
     /// A condition no longer than fits a line.
@@ -220,6 +216,10 @@ impl Story<'_, '_> {
             // What comes after the loss shows nothing more.
             if is_ours && step.inst == self.candidate.place && matches!(step.event, WitnessEvent::Object(_)) {
                 break;
+            }
+            // Nothing can happen to it before it is there.
+            if matches!(step.event, WitnessEvent::Object(_)) && !self.steps.contains(&allocated) {
+                continue;
             }
             if let Some(told) = self.step(step) {
                 self.add(told);

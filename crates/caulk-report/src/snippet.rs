@@ -5,6 +5,7 @@ use std::ops::Range;
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Message, Renderer, Snippet};
 
 use crate::finding::{Confidence, Finding, Site, Step, StepKind};
+use crate::fold;
 use crate::source::{SourceFile, Sources};
 
 /// Bytes of a source line that are shown; nobody reads further, and generated lines have no end.
@@ -13,14 +14,8 @@ const MAX_LINE: usize = 400;
 pub struct Picture<'a> {
     pub sources: &'a Sources,
     pub renderer: &'a Renderer,
-    /// Steps of a path shown before its middle is left out.
+    /// Steps of a path shown before some are left out.
     pub max_steps: usize,
-}
-
-/// A step with its number, or the steps left out.
-enum Shown<'f> {
-    Step(usize, &'f Step),
-    LeftOut(usize),
 }
 
 impl Picture<'_> {
@@ -46,26 +41,15 @@ impl Picture<'_> {
         text
     }
 
-    /// The steps to show: of long paths both ends.
-    fn folded<'f>(&self, steps: &'f [Step]) -> Vec<Shown<'f>> {
-        let numbered = |(i, step): (usize, &'f Step)| Shown::Step(i + 1, step);
-        let all = steps.iter().enumerate();
-        if steps.len() <= self.max_steps {
-            return all.map(numbered).collect();
-        }
-        let head = self.max_steps / 2;
-        let tail = steps.len() - (self.max_steps - head);
-        let mut shown: Vec<Shown<'f>> = all.clone().take(head).map(numbered).collect();
-        shown.push(Shown::LeftOut(tail - head));
-        shown.extend(all.skip(tail).map(numbered));
-        shown
+    /// The steps to show, with their numbers.
+    fn folded<'f>(&self, steps: &'f [Step]) -> Vec<(usize, &'f Step)> {
+        fold::kept(steps, self.max_steps).into_iter().map(|i| (i + 1, &steps[i])).collect()
     }
 
     /// Files with the steps that can be pointed at in them. The file of the loss comes first, as the heading names it.
-    fn quoted(&self, shown: &[Shown<'_>]) -> Vec<Quoted> {
+    fn quoted(&self, shown: &[(usize, &Step)]) -> Vec<Quoted> {
         let mut files: Vec<Quoted> = Vec::new();
-        for step in shown.iter().rev() {
-            let Shown::Step(number, step) = step else { continue };
+        for (number, step) in shown.iter().rev() {
             let Some(span) = self.line(&step.site) else { continue };
             let at = files.iter().position(|f| f.path == step.site.file).unwrap_or_else(|| {
                 files.push(Quoted { path: step.site.file.clone(), marks: Vec::new(), text: Vec::new(), first: 0 });
@@ -115,19 +99,15 @@ impl Picture<'_> {
         Some(before..before + under)
     }
 
-    fn notes(&self, finding: &Finding, shown: &[Shown<'_>]) -> Vec<Message<'static>> {
+    fn notes(&self, finding: &Finding, shown: &[(usize, &Step)]) -> Vec<Message<'static>> {
         let mut notes = Vec::new();
-        for step in shown {
-            match step {
-                Shown::Step(number, step) if self.line(&step.site).is_none() => {
-                    let text = format!("{number}. {}, at {}", text_of(step), step.site);
-                    notes.push(Level::NOTE.message(printable(&text)));
-                }
-                Shown::LeftOut(count) => {
-                    notes.push(Level::NOTE.message(format!("{count} steps are left out; --full-path shows them")));
-                }
-                Shown::Step(..) => {}
-            }
+        for (number, step) in shown.iter().filter(|(_, step)| self.line(&step.site).is_none()) {
+            let text = format!("{number}. {}, at {}", text_of(step), step.site);
+            notes.push(Level::NOTE.message(printable(&text)));
+        }
+        if shown.len() < finding.steps.len() {
+            let count = finding.steps.len() - shown.len();
+            notes.push(Level::NOTE.message(format!("{count} steps are left out; --full-path shows them")));
         }
         if !finding.chain.is_empty() {
             notes.push(Level::NOTE.message(printable(&chain(finding))));

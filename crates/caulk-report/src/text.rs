@@ -16,7 +16,7 @@ pub struct TextOptions {
     pub colour: bool,
     /// Columns of the terminal.
     pub width: usize,
-    /// Steps of a path shown before its middle is left out.
+    /// Steps of a path shown before some are left out.
     pub max_steps: usize,
 }
 

@@ -124,7 +124,7 @@ fn colours() {
     assert!(!coloured(in_folder_of_example(&["--color", "never"])));
 }
 
-/// Long paths lose their middle, unless all of it is asked for.
+/// Long paths lose conditions far from the loss, unless all is asked for.
 #[test]
 fn long_paths() {
     let test = |i: u32| format!("    if (n == {i})\n        note({i});\n");

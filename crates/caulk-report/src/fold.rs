@@ -1,0 +1,54 @@
+//! Which steps of a long path are worth showing.
+
+use crate::finding::{Step, StepKind};
+
+/// The steps to keep, by index, at most `max` of them (and never fewer than what happens to the memory itself): what
+/// happens to it, then the conditions nearest to the loss, then those nearest to the allocation before it.
+pub fn kept(steps: &[Step], max: usize) -> Vec<usize> {
+    if steps.len() <= max {
+        return (0..steps.len()).collect();
+    }
+    let made = steps.iter().position(|s| s.kind == StepKind::Allocated).unwrap_or(0);
+    let (mut kept, others): (Vec<usize>, Vec<usize>) = (0..steps.len()).partition(|i| is_essential(steps[*i].kind));
+    let (before, after): (Vec<usize>, Vec<usize>) = others.into_iter().partition(|i| *i < made);
+    let room = max.saturating_sub(kept.len());
+    kept.extend(after.into_iter().rev().chain(before.into_iter().rev()).take(room));
+    kept.sort_unstable();
+    kept
+}
+
+fn is_essential(kind: StepKind) -> bool {
+    match kind {
+        StepKind::Allocated
+        | StepKind::NotTaken
+        | StepKind::Stored
+        | StepKind::Overwritten
+        | StepKind::FreedWithHolder
+        | StepKind::OutOfScope
+        | StepKind::Leaked => true,
+        StepKind::Branch
+        | StepKind::LoopEntered
+        | StepKind::LoopLeft
+        | StepKind::Case
+        | StepKind::Call
+        | StepKind::Returned => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Site;
+
+    #[test]
+    fn what_happens_to_the_memory_stays() {
+        let step = |kind: StepKind| Step { kind, site: Site::default(), text: String::new() };
+        let mut steps = vec![step(StepKind::Branch); 20];
+        steps[8] = step(StepKind::Allocated);
+        steps.push(step(StepKind::Leaked));
+        assert_eq!(kept(&steps, 5), [8, 17, 18, 19, 20]);
+        assert_eq!(kept(&steps, 14), [7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]);
+        assert_eq!(kept(&steps, 1), [8, 20]);
+        assert_eq!(kept(&steps, 21).len(), 21);
+    }
+}
