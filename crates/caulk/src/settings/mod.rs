@@ -58,6 +58,8 @@ pub struct Settings {
     pub alloc_failure: Option<AllocFailureArgument>,
     /// Findings listed in this file are known: only others count.
     pub baseline: Option<PathBuf>,
+    /// Hold findings back that the prover contradicts (docs/prove.md).
+    pub second_opinion: bool,
     /// Complain of suppressions that silence nothing or give no reason.
     pub strict: bool,
     /// When to use colours.
@@ -202,6 +204,19 @@ mod tests {
         for key in schema["properties"].as_object().expect("keys").keys() {
             let named = settings.iter().any(|l| l.starts_with(&format!("{key} = ")) || *l == format!("[[{key}]]"));
             assert!(named, "{key} is not in the template");
+        }
+    }
+
+    /// What only makes sense in one run, or must not come with a project, has no key.
+    #[test]
+    fn every_option_has_a_key() {
+        use clap::CommandFactory;
+        const LEFT_OUT: [&str; 5] = ["clang", "config", "no-config", "write-baseline", "help"];
+        let schema: serde_json::Value = serde_json::from_str(&schema()).expect("JSON");
+        let program = crate::arguments::Arguments::command();
+        let check = program.find_subcommand("check").expect("the main command");
+        for option in check.get_arguments().filter_map(|a| a.get_long()).filter(|o| !LEFT_OUT.contains(o)) {
+            assert!(schema["properties"].get(option).is_some(), "--{option} has no key");
         }
     }
 
