@@ -34,7 +34,7 @@ impl Default for UseflowConfig {
             max_alternatives: 8,
             max_facts: 16,
             max_visits: 12,
-            max_block_runs: 20_000,
+            max_block_runs: 10_000,
             tired_alternatives: 2,
             tired_visits: 2,
             max_objects: 256,
