@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use headless_chrome::protocol::cdp::types::Event;
 use headless_chrome::{Browser, LaunchOptions, Tab};
-use project::{Project, have};
+use project::{Project, find};
 
 /// A tab, and what its pages complained of.
 struct Page {
@@ -21,11 +21,9 @@ struct Page {
 impl Page {
     /// None where there is no Chromium.
     fn open(path: &Path) -> Option<Self> {
-        if !have("chromium") {
-            return None;
-        }
+        let chromium = find("chromium")?;
         let options = LaunchOptions::default_builder()
-            .path(Some("/usr/bin/chromium".into()))
+            .path(Some(chromium))
             .sandbox(false)
             .window_size(Some((1280, 900)))
             .args(vec![OsStr::new("--disable-dev-shm-usage")])

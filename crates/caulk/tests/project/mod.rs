@@ -89,13 +89,18 @@ impl Run {
     }
 }
 
-pub fn have(program: &str) -> bool {
+/// Where a program is, by PATH.
+pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).any(|folder| Path::new(&folder).join(program).is_file());
-    if !found {
+    let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file());
+    if found.is_none() {
         eprintln!("skipped: {program} is not installed");
     }
     found
+}
+
+pub fn have(program: &str) -> bool {
+    find(program).is_some()
 }
 
 pub fn make_executable(path: &Path) {
