@@ -1,5 +1,7 @@
 //! Guarded summaries at a call: the caller's values in place of the callee's symbols, and only the parts that can be.
 
+use std::sync::Arc;
+
 use caulk_ir::Type;
 use caulk_program::FuncId;
 use caulk_solver::{SymbolId, TermId, Verdict};
@@ -32,14 +34,15 @@ struct Way {
 }
 
 impl Machine<'_> {
-    pub fn apply_effects(&mut self, state: State, site: &Site<'_>, target: FuncId, effects: &Effects) -> States {
-        self.opaque.extend_from_slice(&effects.opaque);
+    /// All ways a call may go, by the guarded summaries of the functions it may reach.
+    pub fn apply_effects(&mut self, state: State, site: &Site<'_>, effects: &[(FuncId, Arc<Effects>)]) -> States {
         let mut ways: Vec<Way> = Vec::new();
-        for (number, effect) in effects.parts.iter().enumerate() {
-            let way = self.apply_part(state.clone(), site, effects, effect);
-            if let Some(mut way) = way {
+        for (target, effects) in effects {
+            self.opaque.extend_from_slice(&effects.opaque);
+            for (number, effect) in effects.parts.iter().enumerate() {
+                let Some(mut way) = self.apply_part(state.clone(), site, effects, effect) else { continue };
                 if effects.parts.len() > 1 {
-                    way.state.trail.add(site.inst, Event::Part(target, number as u32));
+                    way.state.trail.add(site.inst, Event::Part(*target, number as u32));
                 }
                 ways.push(way);
             }
@@ -80,6 +83,10 @@ impl Machine<'_> {
         let mut visible = Vec::new();
         for &literal in &effect.literals {
             let condition = self.translate(&before, site, &mut translation, literal);
+            let condition = self.evident(condition);
+            if self.decided_by_dereference(&state, condition) == Some(false) {
+                return None;
+            }
             if state.facts.assume(&mut self.pool, condition) == Verdict::Contradiction {
                 return None;
             }
@@ -101,10 +108,22 @@ impl Machine<'_> {
             let value = self.translate(&before, site, &mut translation, content.value);
             writes.push((address, value, content.bytes, content.class));
         }
+        let mut copies: Vec<(TermId, TermId, u64)> = Vec::new();
+        for (to, from, bytes) in &effect.copies {
+            let [to, from] = [to, from].map(|key| {
+                let base = self.translate(&before, site, &mut translation, key.base);
+                self.pool.offset(base, key.offset, true)
+            });
+            copies.push((to, from, *bytes));
+        }
         self.forget_written_by(&mut state, site, &effects.opaque);
         let was_live = self.is_live(&state);
         for (address, fate) in fates {
             self.meet_fate(&mut state, site, address, fate);
+        }
+        for (to, from, bytes) in copies {
+            let bytes = self.pool.constant(64, bytes);
+            self.copy(&mut state, to, from, bytes, site.inst);
         }
         for (address, value, _, class) in writes {
             if self.root(address).is_none() {
@@ -123,7 +142,9 @@ impl Machine<'_> {
             }
             state.set(site.inst, result);
         }
-        state.failed_inside |= effect.failed;
+        if effect.failed {
+            state.failures.push(site.inst);
+        }
         let is_taken = was_live && !self.is_live(&state);
         Some(Way { state, visible, is_taken })
     }
@@ -165,6 +186,9 @@ impl Machine<'_> {
             (_, Fate::Live) => drop(state.fates.entry(root).or_insert(Fate::Live)),
             (None, fate) => drop(state.fates.insert(root, fate)),
             (Some(object), Fate::Kept) => {
+                if matches!(self.origin(root), Origin::Block(_)) && root != object {
+                    state.fates.insert(root, Fate::Kept);
+                }
                 if self.leads_to(state, address, object) {
                     self.settle(state, Fate::Kept);
                 }

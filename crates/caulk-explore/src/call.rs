@@ -1,8 +1,9 @@
 //! Calls, by stage one's summaries: what a callee does to the object, what it writes, and what it gives back.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
-use caulk_ir::{CallData, Callee, InstId, Type};
+use caulk_ir::{CallData, Callee, CompareOp, InstId, Type};
 use caulk_memory::{AccessPath, Offset, PathRoot, PathStep, Relation};
 use caulk_program::FuncId;
 use caulk_solver::{TermId, Verdict};
@@ -10,8 +11,10 @@ use caulk_summary::{Action, Block, BlockId, Destination, Guard, Subject, Summary
 use caulk_useflow::CallEffect;
 use smallvec::{SmallVec, smallvec};
 
+use crate::effects::Effects;
 use crate::frame::{Class, field_class, is_pointer, width_of};
 use crate::machine::Machine;
+use crate::memory::Content;
 use crate::state::{Fate, State};
 use crate::symbols::{Key, Moment, Origin};
 use crate::witness::Event;
@@ -63,11 +66,15 @@ impl<'a> Machine<'a> {
         }
         let site = self.site(&state, inst, call);
         let wanted = wanted.filter(|w| w.call == inst).map(|w| w.block);
-        if wanted.is_none()
-            && let [target] = site.targets.as_slice()
-            && let Some(effects) = self.world.effects.get(self.world, *target)
-        {
-            return self.apply_effects(state, &site, *target, &effects);
+        if let Some(effects) = self.guarded(&site) {
+            match wanted {
+                None => return self.apply_effects(state, &site, &effects),
+                Some(block) => {
+                    if let Some(made) = self.make_by_effects(&state, &site, &effects, block) {
+                        return made;
+                    }
+                }
+            }
         }
         match self.effect(inst) {
             Some(effect) => self.apply_summary(state, &site, &effect, wanted),
@@ -75,6 +82,69 @@ impl<'a> Machine<'a> {
                 let effect = CallEffect { summary: Default::default(), unknown: false };
                 self.apply_summary(state, &site, &effect, None)
             }
+        }
+    }
+
+    /// The guarded summaries of all functions that a call may reach, if there is one for each and they are few.
+    fn guarded(&self, site: &Site<'_>) -> Option<Vec<(FuncId, Arc<Effects>)>> {
+        if site.targets.is_empty() || site.targets.len() > self.world.config.max_targets {
+            return None;
+        }
+        let asker = self.follows_all.then_some(self.frame.id);
+        site.targets.iter().map(|t| Some((*t, self.world.effects.get(self.world, *t, asker)?))).collect()
+    }
+
+    /// The ways of a callee that make the wanted block, as its guarded summary tells. None: the summary lost sight of it.
+    fn make_by_effects(
+        &mut self,
+        state: &State,
+        site: &Site<'_>,
+        effects: &[(FuncId, Arc<Effects>)],
+        block: BlockId,
+    ) -> Option<States> {
+        let effect = self.effect(site.inst)?;
+        let goes_to = |a: &Action| match (&a.subject, &a.to) {
+            (Subject::Alloc(id), Destination::Store(to)) if *id == block => Some(to.clone()),
+            _ => None,
+        };
+        let places: Vec<AccessPath> = effect.summary.actions.iter().filter_map(goes_to).collect();
+        let mut made = States::new();
+        let mut is_lost = false;
+        for mut after in self.apply_effects(state.clone(), site, effects) {
+            let result = after.get(site.inst);
+            let mut object = None;
+            for place in &places {
+                let Some(value) = self.path_value(&after, site, result, place) else { continue };
+                let root = self.root(value);
+                match root.map(|r| (r, self.origin(r))) {
+                    Some((root, Origin::Block(call))) if call == site.inst => object = object.or(Some(root)),
+                    _ => {
+                        let is_null = self.relation(value, Relation::ZERO);
+                        is_lost |= after.facts.implied(&self.pool, is_null) != Some(true);
+                    }
+                }
+            }
+            let Some(object) = object else { continue };
+            if after.fate(object) == Some(Fate::Live) && self.keep_nonnull(&mut after, object) {
+                self.leave_registries(&mut after, object);
+                after.tracked = Some(object);
+                after.trail.add(site.inst, Event::Allocated);
+                made.push(after);
+            }
+        }
+        (!made.is_empty() || !is_lost).then_some(made)
+    }
+
+    /// What a constructor enters into a global list and still hands to its caller is the caller's: stage one says so only of
+    /// objects that count their references, and for those a registry holds none.
+    fn leave_registries(&self, state: &mut State, object: TermId) {
+        let is_registry = |content: &Content| {
+            let holder = content.holder.filter(|holder| *holder != object);
+            self.cell_points_to(content, object) && holder.is_some_and(|h| self.reached_from(h, &[]).is_some())
+        };
+        let cells: Vec<Key> = state.memory.iter().filter(|(_, c)| is_registry(c)).map(|(key, _)| key).collect();
+        for key in cells {
+            state.memory_mut().remove(key);
         }
     }
 
@@ -268,9 +338,10 @@ impl<'a> Machine<'a> {
             Destination::Free { .. } if is_object => self.settle(state, Fate::Freed),
             // What else was done to what the holder holds, nobody said.
             Destination::Free { deep: true } if state.tracked.is_some() => self.settle(state, Fate::Freed),
-            Destination::Free { .. } => {
+            Destination::Free { deep } => {
                 if let Some(root) = self.root(value) {
-                    state.fates.insert(root, Fate::Freed);
+                    // What is in it went elsewhere before, or was freed too: none of it is the caller's any more.
+                    state.fates.insert(root, if *deep { Fate::Kept } else { Fate::Freed });
                     state.trail.add(site.inst, Event::FreedWithHolder);
                 }
             }
@@ -526,11 +597,11 @@ impl<'a> Machine<'a> {
         match relation {
             Relation::Eq(c) => {
                 let c = constant(c);
-                self.pool.eq(value, c)
+                self.compare(CompareOp::Eq, value, c)
             }
             Relation::Ne(c) => {
                 let c = constant(c);
-                self.pool.ne(value, c)
+                self.compare(CompareOp::Ne, value, c)
             }
             Relation::Range(low, high) => {
                 let (from, to) = (constant(low.max(smallest)), constant(high.min(largest)));

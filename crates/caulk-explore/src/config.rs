@@ -17,6 +17,8 @@ pub struct ExploreConfig {
     pub max_callee_steps: usize,
     /// Parts of a guarded summary.
     pub max_effects: usize,
+    /// Functions that one call may reach, for their guarded summaries to be used.
+    pub max_targets: usize,
     /// Cells of memory in one state; a function that writes more is cut.
     pub max_cells: usize,
     pub solver: SolverConfig,
@@ -31,6 +33,7 @@ impl Default for ExploreConfig {
             max_callee_size: 160,
             max_callee_steps: 3_000,
             max_effects: 8,
+            max_targets: 4,
             max_cells: 512,
             solver: SolverConfig::default(),
         }

@@ -25,6 +25,8 @@ pub struct Effect {
     pub result: Option<TermId>,
     /// Cells that callers can see, in the order of their keys.
     pub writes: Vec<(Key, Content)>,
+    /// Runs of bytes copied from what the function was given, before `writes`.
+    pub copies: Vec<(Key, Key, u64)>,
     /// What became of the function's own blocks, and of what it was given.
     pub fates: Vec<(TermId, Fate)>,
     /// An allocation failed on this way.
@@ -41,29 +43,32 @@ pub struct Effects {
     pub opaque: Vec<FuncId>,
 }
 
-/// The guarded summaries of a program, each worked out when first asked for. None: the function is too large, part of a
-/// cycle, or goes too many ways.
+/// The guarded summaries of a program, each worked out when first asked for. None: the function is too large, or goes too
+/// many ways.
 pub struct EffectCache {
     slots: Vec<OnceLock<Option<Arc<Effects>>>>,
-    in_cycle: Vec<bool>,
+    /// The component of the call graph each function is in.
+    components: Vec<u32>,
 }
 
 impl EffectCache {
     pub fn new(program: &Program) -> Self {
         let count = program.functions().len();
-        let mut in_cycle = vec![false; count];
-        for component in program.sccs() {
-            let is_cycle = component.len() > 1 || component.iter().any(|f| program.callees(*f).any(|c| c == *f));
-            component.iter().for_each(|f| in_cycle[f.0 as usize] = is_cycle);
+        let mut components = vec![0; count];
+        for (number, component) in program.sccs().iter().enumerate() {
+            component.iter().for_each(|f| components[f.0 as usize] = number as u32);
         }
-        Self { slots: std::iter::repeat_with(OnceLock::new).take(count).collect(), in_cycle }
+        Self { slots: std::iter::repeat_with(OnceLock::new).take(count).collect(), components }
     }
 
-    pub fn get(&self, world: &World<'_>, function: FuncId) -> Option<Arc<Effects>> {
+    /// `asker`: the function whose own guarded summary needs this one. Functions of one cycle know each other by stage one's
+    /// summaries only, so that nobody waits for himself.
+    pub fn get(&self, world: &World<'_>, function: FuncId, asker: Option<FuncId>) -> Option<Arc<Effects>> {
         let index = function.0 as usize;
+        let is_cycle = asker.is_some_and(|a| self.components[a.0 as usize] == self.components[index]);
         let (_, size) = world.program.body_size(function);
         let has_no_use = world.analysis.summary(function).is_model || !world.program.has_body(function);
-        if self.in_cycle[index] || has_no_use || size > world.config.max_callee_size {
+        if is_cycle || has_no_use || size > world.config.max_callee_size {
             return None;
         }
         self.slots[index].get_or_init(|| work_out(world, function).map(Arc::new)).clone()
@@ -87,13 +92,12 @@ fn work_out(world: &World<'_>, function: FuncId) -> Option<Effects> {
     let mut parts: Vec<(Effect, Facts)> = Vec::new();
     for end in ends {
         let effect = effect_of(&mut machine, &end);
-        let same = parts.iter_mut().find(|(known, _)| is_alike(known, &effect));
-        match same {
-            Some((known, facts)) => {
-                *facts = facts.join(&end.state.facts, &mut machine.pool);
-                known.failed &= effect.failed;
-            }
-            None => parts.push((effect, end.state.facts)),
+        parts.push((effect, end.state.facts));
+    }
+    for likeness in [Likeness::All, Likeness::ResultAndFates, Likeness::Fates] {
+        parts = merge_parts(&mut machine, parts, likeness);
+        if parts.len() <= world.config.max_effects {
+            break;
         }
     }
     if parts.len() > world.config.max_effects {
@@ -107,8 +111,58 @@ fn work_out(world: &World<'_>, function: FuncId) -> Option<Effects> {
     Some(Effects { pool: machine.pool, symbols: machine.symbols, parts, opaque })
 }
 
-fn is_alike(a: &Effect, b: &Effect) -> bool {
-    a.result == b.result && a.writes == b.writes && a.fates == b.fates
+/// What parts must have in common to become one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Likeness {
+    All,
+    /// What differs in memory becomes unknown.
+    ResultAndFates,
+    /// The result becomes unknown too.
+    Fates,
+}
+
+fn merge_parts(machine: &mut Machine<'_>, parts: Vec<(Effect, Facts)>, likeness: Likeness) -> Vec<(Effect, Facts)> {
+    let is_alike = |a: &Effect, b: &Effect| {
+        let (memory, result) = (a.writes == b.writes && a.copies == b.copies, a.result == b.result);
+        a.fates == b.fates && (result || likeness == Likeness::Fates) && (memory || likeness != Likeness::All)
+    };
+    let mut merged: Vec<(Effect, Facts)> = Vec::new();
+    for (effect, facts) in parts {
+        match merged.iter_mut().find(|(known, _)| is_alike(known, &effect)) {
+            Some((known, shared)) => {
+                *shared = shared.join(&facts, &mut machine.pool);
+                merge_into(machine, known, effect);
+            }
+            None => merged.push((effect, facts)),
+        }
+    }
+    merged
+}
+
+fn merge_into(machine: &mut Machine<'_>, known: &mut Effect, other: Effect) {
+    known.failed &= other.failed;
+    if known.result != other.result
+        && let Some(result) = known.result
+    {
+        known.result = Some(machine.anew(result));
+    }
+    for copy in other.copies {
+        if !known.copies.contains(&copy) {
+            known.copies.push(copy);
+        }
+    }
+    let mut writes: Vec<(Key, Content)> = Vec::new();
+    for (key, content) in known.writes.iter().chain(&other.writes) {
+        if writes.iter().any(|(at, _)| at == key) {
+            continue;
+        }
+        let find = |list: &[(Key, Content)]| list.iter().find(|(at, _)| at == key).map(|(_, c)| *c);
+        let is_same = find(&known.writes) == find(&other.writes);
+        let value = if is_same { content.value } else { machine.anew(content.value) };
+        writes.push((*key, machine.content(*key, value, content.bytes, content.class)));
+    }
+    writes.sort_by_key(|(key, _)| *key);
+    known.writes = writes;
 }
 
 fn effect_of(machine: &mut Machine<'_>, end: &End) -> Effect {
@@ -127,17 +181,18 @@ fn effect_of(machine: &mut Machine<'_>, end: &End) -> Effect {
         (Origin::Local(_), _) => false,
         // What nobody holds is lost inside, and no caller's business.
         (Origin::Block(_), Fate::Live) => machine.is_held(state, *root, &kept, false),
-        (Origin::Block(_), _) => false,
+        (Origin::Block(_), Fate::Freed) => false,
         _ => true,
     };
     let fates = state.fates.iter().filter(|(r, f)| matters(r, f)).map(|(r, f)| (*r, *f)).collect();
     let zero = machine.pool.constant(64, 0);
-    let mut failed = state.failed_inside;
+    let mut failed = !state.failures.is_empty();
     for (_, result) in &state.allocations {
         if machine.pool.width(*result) == 64 {
             let is_null = machine.pool.eq(*result, zero);
             failed |= state.facts.implied(&machine.pool, is_null) == Some(true);
         }
     }
-    Effect { literals: Vec::new(), result: end.result, writes, fates, failed }
+    let copies = state.copies.to_vec();
+    Effect { literals: Vec::new(), result: end.result, writes, copies, fates, failed }
 }

@@ -37,6 +37,8 @@ pub struct Frame<'a> {
     pub liveness: Liveness,
     /// Whether anything but a mere assignment uses a value.
     pub is_used: EntityVec<InstId, bool>,
+    /// Whether a condition of the function depends on a value, through memory too.
+    pub is_tested: EntityVec<InstId, bool>,
     /// Headers of the loops each block is part of.
     pub loops: EntityVec<BlockId, SmallVec<[BlockId; 2]>>,
     /// Values that conditions ahead of a block depend on, of those computed before it.
@@ -61,6 +63,7 @@ impl<'a> Frame<'a> {
             body,
             liveness: Liveness::new(body, &homes),
             is_used: used_values(body),
+            is_tested: vec![false; body.insts.len()].into(),
             loops: natural_loops(body, &order),
             seen_ahead: vec![Vec::new(); body.blocks.len()].into(),
             loaded_ahead: vec![BTreeSet::new(); body.blocks.len()].into(),
@@ -68,6 +71,7 @@ impl<'a> Frame<'a> {
             order,
             blocks_by_order,
         };
+        frame.is_tested = frame.relevant_values(&|_| false);
         frame.look_ahead(decides);
         frame
     }

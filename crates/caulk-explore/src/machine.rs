@@ -16,6 +16,9 @@ use crate::symbols::{Key, Moment, Origin, Symbols};
 use crate::witness::Event;
 use crate::world::World;
 
+/// Unknowns that merges of paths leave are numbered from here on.
+const FIRST_SERIAL: u32 = 1 << 24;
+
 /// A pure call is known by its function, its arguments, and the memory it saw.
 pub type PureCall = (FuncId, SmallVec<[TermId; 4]>, u32);
 
@@ -83,6 +86,12 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// An unknown of its own in place of a value.
+    pub fn anew(&mut self, value: TermId) -> TermId {
+        let width = self.pool.width(value);
+        self.symbols.make(&mut self.pool, width, Origin::Unknown, width == 64)
+    }
+
     pub fn derived(&mut self, moment: &Moment, part: u32, root: TermId, ty: Type) -> TermId {
         let width = width_of(ty).unwrap_or(64);
         self.symbols.at(&mut self.pool, moment.clone(), part, width, Origin::Derived(root), true)
@@ -118,7 +127,7 @@ impl<'a> Machine<'a> {
                 Some(term) => term,
                 None => {
                     let moment = self.moment(state, v);
-                    self.unknown(&moment, 0, self.frame.body.insts[v].result_type())
+                    self.unknown(&moment, FIRST_SERIAL + state.serial, self.frame.body.insts[v].result_type())
                 }
             },
             Operand::Const(c) => self.constant(self.frame.body.consts[c]),
@@ -319,7 +328,13 @@ impl<'a> Machine<'a> {
         self.forget_where(state, inst, inside);
     }
 
-    fn copy(&mut self, state: &mut State, dst: TermId, src: TermId, len: TermId, inst: InstId) {
+    /// Memory that the function did not make itself: what is in it callers know better.
+    fn is_callers(&self, key: Key) -> bool {
+        let root = self.root(key.base).map(|root| self.origin(root));
+        matches!(root, Some(Origin::Param(_) | Origin::Initial(_)))
+    }
+
+    pub fn copy(&mut self, state: &mut State, dst: TermId, src: TermId, len: TermId, inst: InstId) {
         let (from, to) = (self.key(src), self.key(dst));
         let bytes = state.facts.value(&self.pool, len);
         let Some(bytes) = bytes else {
@@ -342,6 +357,9 @@ impl<'a> Machine<'a> {
                 let bytes = u64::from(self.pool.width(cell.value)).div_ceil(8);
                 carried.push((cell.key, self.content(cell.key, cell.value, bytes, cell.class)));
             }
+        }
+        if self.follows_all && self.is_callers(from) {
+            Rc::make_mut(&mut state.copies).push((to, from, bytes));
         }
         let zeroed = state.memory.is_zeroed(from, bytes);
         if let Some(object) = state.tracked
@@ -398,12 +416,14 @@ impl<'a> Machine<'a> {
                 let moment = self.moment(state, inst);
                 let class = frame.class_of(*address);
                 let address = self.operand(state, *address);
+                self.dereference(state, address);
                 let value = self.load(state, address, *ty, class, &moment);
                 state.set(inst, value);
             }
             Inst::Store { ty, value, address, .. } => {
                 let class = frame.class_of(*address);
                 let (value, address) = (self.operand(state, *value), self.operand(state, *address));
+                self.dereference(state, address);
                 self.store(state, address, value, *ty, class, inst);
             }
             Inst::Copy { dst, src, len } => {
@@ -545,13 +565,13 @@ impl<'a> Machine<'a> {
     }
 
     pub fn compare(&mut self, op: CompareOp, a: TermId, b: TermId) -> TermId {
-        if matches!(op, CompareOp::Eq | CompareOp::Ne) && self.are_apart(a, b) {
-            return self.pool.boolean(op == CompareOp::Ne);
-        }
         let pool = &mut self.pool;
         match op {
-            CompareOp::Eq => pool.eq(a, b),
-            CompareOp::Ne => pool.ne(a, b),
+            CompareOp::Eq => self.equal(a, b),
+            CompareOp::Ne => {
+                let equal = self.equal(a, b);
+                self.pool.not(equal)
+            }
             CompareOp::ULt => pool.ult(a, b),
             CompareOp::ULe => pool.ule(a, b),
             CompareOp::UGt => pool.ugt(a, b),
@@ -564,24 +584,99 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Addresses of different objects, or of an object and null.
-    fn are_apart(&self, a: TermId, b: TermId) -> bool {
-        let object = |term: TermId| {
-            let (base, _) = self.pool.split_offset(term);
-            match self.symbols.origin(&self.pool, base) {
-                Some(Origin::Local(_) | Origin::Global(_) | Origin::Function(_)) => Some((base, true)),
-                Some(Origin::Block(_)) => Some((base, false)),
-                _ => None,
-            }
+    /// Equality, with what is known of addresses: an object is not null and no other object, and a fresh block is no pointer that
+    /// was there before it.
+    fn equal(&mut self, a: TermId, b: TermId) -> TermId {
+        let ((x, dx), (y, dy)) = (self.pool.split_offset(a), self.pool.split_offset(b));
+        let kind = |term: TermId| match self.symbols.origin(&self.pool, term) {
+            Some(Origin::Local(_) | Origin::Global(_) | Origin::Function(_)) => Address::Object,
+            Some(Origin::Block(_)) => Address::Block,
+            Some(Origin::Param(_) | Origin::Initial(_)) => Address::Older,
+            None if self.pool.as_const(term) == Some(0) => Address::Null,
+            _ => Address::Any,
         };
-        match (object(a), object(b)) {
-            // A block may turn out null, and so equal to no object but to null.
-            (Some((x, sure)), Some((y, also))) => x != y && (sure || also),
-            (Some((_, true)), None) => self.pool.as_const(b) == Some(0),
-            (None, Some((_, true))) => self.pool.as_const(a) == Some(0),
-            _ => false,
+        match (kind(x), kind(y)) {
+            _ if x == y => self.pool.eq(a, b),
+            (Address::Object, Address::Object | Address::Null | Address::Block)
+            | (Address::Null | Address::Block, Address::Object) => self.pool.boolean(false),
+            // Both may be null, and only then they are equal.
+            (Address::Block, Address::Block | Address::Older) | (Address::Older, Address::Block)
+                if dx == 0 && dy == 0 =>
+            {
+                let zero = self.pool.constant(64, 0);
+                let (first, second) = (self.pool.eq(x, zero), self.pool.eq(y, zero));
+                self.pool.and(first, second)
+            }
+            _ => self.pool.eq(a, b),
         }
     }
+
+    /// A condition of a callee, with what the caller knows of addresses.
+    pub fn evident(&mut self, condition: TermId) -> TermId {
+        match self.pool.node(condition) {
+            Node::Not(inner) => {
+                let inner = self.evident(inner);
+                self.pool.not(inner)
+            }
+            Node::Compare(Comparison::Eq, a, b) if self.pool.width(a) == 64 => self.equal(a, b),
+            _ => condition,
+        }
+    }
+
+    /// What is read from or written to is there: its address is not null.
+    fn dereference(&mut self, state: &mut State, address: TermId) {
+        /// No object lies below this address.
+        const FIRST_PAGE: u64 = 4096;
+        let (base, _) = self.pool.split_offset(address);
+        if self.pool.as_const(base).is_some_and(|address| address < FIRST_PAGE) {
+            state.facts.assume(&mut self.pool, TermPool::FALSE);
+            return;
+        }
+        let is_open = match self.symbols.origin(&self.pool, base) {
+            Some(Origin::Local(_) | Origin::Global(_) | Origin::Function(_)) | None => false,
+            Some(_) => !state.dereferenced.contains(&base),
+        };
+        if !is_open {
+            return;
+        }
+        let zero = self.pool.constant(64, 0);
+        let is_null = self.pool.eq(base, zero);
+        match state.facts.implied(&self.pool, is_null) {
+            // The program would have ended here.
+            Some(true) => drop(state.facts.assume(&mut self.pool, TermPool::FALSE)),
+            Some(false) => {}
+            None => {
+                let known = Rc::make_mut(&mut state.dereferenced);
+                let at = known.partition_point(|b| *b < base);
+                known.insert(at, base);
+            }
+        }
+    }
+
+    /// Whether a condition is decided by what was read from or written to before.
+    pub fn decided_by_dereference(&self, state: &State, condition: TermId) -> Option<bool> {
+        let (atom, value) = match self.pool.node(condition) {
+            Node::Not(atom) => (atom, true),
+            _ => (condition, false),
+        };
+        let Node::Compare(Comparison::Eq, a, b) = self.pool.node(atom) else { return None };
+        let is_known = |x: TermId| state.dereferenced.binary_search(&x).is_ok();
+        let is_null = |x: TermId| self.pool.as_const(x) == Some(0);
+        ((is_null(b) && is_known(a)) || (is_null(a) && is_known(b))).then_some(value)
+    }
+}
+
+/// What kind of pointer a term is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Address {
+    /// Of a variable or function: never null.
+    Object,
+    /// Made by a call of this function, or null.
+    Block,
+    /// Was there when the function was entered.
+    Older,
+    Null,
+    Any,
 }
 
 fn term_op(op: BinaryOp) -> Option<TermOp> {

@@ -52,6 +52,37 @@ impl Memory {
             .map(|(at, content)| (*at, content))
     }
 
+    /// What two paths have in common; `differ` says what a cell holds that is not the same on both.
+    pub fn merged(&self, other: &Memory, mut differ: impl FnMut(Key, &Content) -> Content) -> Memory {
+        let mut cells: Vec<(Key, Content)> = Vec::with_capacity(self.cells.len().max(other.cells.len()));
+        let (mut left, mut right) = (self.cells.iter().peekable(), other.cells.iter().peekable());
+        loop {
+            let (key, content, is_same) = match (left.peek(), right.peek()) {
+                (Some((a, x)), Some((b, y))) if a == b => {
+                    let cell = (*a, x, x == y);
+                    (left.next(), right.next());
+                    cell
+                }
+                (Some((a, x)), Some((b, _))) if a < b => {
+                    left.next();
+                    (*a, x, false)
+                }
+                (Some((a, x)), None) => {
+                    left.next();
+                    (*a, x, false)
+                }
+                (_, Some((b, y))) => {
+                    right.next();
+                    (*b, y, false)
+                }
+                (None, None) => break,
+            };
+            cells.push((key, if is_same { *content } else { differ(key, content) }));
+        }
+        let zeroed = self.zeroed.iter().filter(|run| other.zeroed.contains(run)).copied().collect();
+        Memory { cells, zeroed }
+    }
+
     pub fn is_zeroed(&self, key: Key, bytes: u64) -> bool {
         let end = key.offset.saturating_add(bytes as i64);
         self.zeroed.iter().any(|(base, from, to)| *base == key.base && *from <= key.offset && end <= *to)
@@ -87,13 +118,5 @@ impl Memory {
     /// Nothing is known any more of what lies at a base.
     pub fn forget_zeroes(&mut self, base: TermId) {
         self.zeroed.retain(|(at, ..)| *at != base);
-    }
-
-    pub fn zeroed(&self) -> &[(TermId, i64, i64)] {
-        &self.zeroed
-    }
-
-    pub fn retain_zeroes(&mut self, keep: impl Fn(&(TermId, i64, i64)) -> bool) {
-        self.zeroed.retain(keep);
     }
 }

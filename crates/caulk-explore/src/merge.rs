@@ -1,17 +1,15 @@
 //! Paths that meet: those that nothing later can tell apart become one (Melton 4.5, and beyond).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
-use caulk_ir::{BlockId, InstId, Type};
+use caulk_ir::{BlockId, InstId};
 use caulk_solver::{SymbolId, TermId};
 
-use rustc_hash::FxHashSet;
-
-use crate::frame::Class;
-use crate::memory::Content;
+use crate::frame::{Class, width_of};
 use crate::search::Search;
 use crate::state::{Fate, State};
-use crate::symbols::Key;
+use crate::symbols::{Key, Origin};
 
 /// What must agree for two paths to become one whatever it costs: where the object is, and who holds it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,55 +30,98 @@ struct Sight {
     literals: Vec<TermId>,
 }
 
+/// A set of symbols, one bit each.
+#[derive(Default)]
+struct SymbolSet(Vec<u64>);
+
+impl SymbolSet {
+    fn insert(&mut self, symbol: SymbolId) {
+        let word = symbol.index() / 64;
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << (symbol.index() % 64);
+    }
+
+    fn contains(&self, symbol: SymbolId) -> bool {
+        self.0.get(symbol.index() / 64).is_some_and(|word| word & (1 << (symbol.index() % 64)) != 0)
+    }
+}
+
 impl Search<'_, '_> {
     /// Paths at the start of a block.
     pub fn merge(&mut self, block: BlockId, states: Vec<State>) -> Vec<State> {
         if states.len() == 1 {
             return states;
         }
-        let mut groups: BTreeMap<Signature, Vec<(Sight, State)>> = BTreeMap::new();
-        let limit = if self.is_over_budget() { 1 } else { self.machine.world.config.max_states };
+        let mut groups: BTreeMap<Signature, Vec<State>> = BTreeMap::new();
         for state in states {
             let signature = self.signature(&state, Some(block));
-            let sight = self.sight(&state, block);
-            let group = groups.entry(signature).or_default();
-            match group.iter_mut().find(|(known, _)| *known == sight) {
-                // No later condition of this function tells them apart; what callees may ask about is forgotten.
-                Some((_, known)) => self.blur(known, &state, Some(block)),
-                None => group.push((sight, state)),
-            }
+            groups.entry(signature).or_default().push(state);
         }
-        let mut merged = Vec::new();
+        let limit = if self.is_over_budget() { 1 } else { self.machine.world.config.max_states };
         let each = (limit / groups.len().max(1)).max(1);
+        let mut merged = Vec::new();
         for group in groups.into_values() {
-            let states: Vec<State> = group.into_iter().map(|(_, state)| state).collect();
-            merged.extend(self.reduce(states, each, Some(block)));
+            let told_apart = self.merge_alike(block, group);
+            merged.extend(self.reduce(told_apart, each));
         }
         merged
+    }
+
+    /// Paths that no later condition of this function tells apart become one; what callees may ask about is forgotten.
+    fn merge_alike(&mut self, block: BlockId, states: Vec<State>) -> Vec<State> {
+        if states.len() == 1 {
+            return states;
+        }
+        let mut kept: Vec<(Sight, State)> = Vec::new();
+        for state in states {
+            let sight = self.sight(&state, block);
+            match kept.iter_mut().find(|(known, _)| *known == sight) {
+                Some((_, known)) => self.blur(known, &state),
+                None => kept.push((sight, state)),
+            }
+        }
+        kept.into_iter().map(|(_, state)| state).collect()
     }
 
     /// Paths inside a block that became too many: only what must agree keeps them apart.
     pub fn squeeze(&mut self, _block: BlockId, states: Vec<State>) -> Vec<State> {
         let mut groups: BTreeMap<Signature, Vec<State>> = BTreeMap::new();
         for state in states {
-            groups.entry(self.signature(&state, None)).or_default().push(state);
+            let signature = self.signature(&state, None);
+            groups.entry(signature).or_default().push(state);
         }
         let each = (self.machine.world.config.max_states / groups.len().max(1)).max(1);
-        groups.into_values().flat_map(|group| self.reduce(group, each, None)).collect()
+        groups.into_values().flat_map(|group| self.reduce(group, each)).collect()
     }
 
     /// The first few stay as they are; the rest become one.
-    fn reduce(&mut self, mut states: Vec<State>, limit: usize, block: Option<BlockId>) -> Vec<State> {
+    fn reduce(&mut self, mut states: Vec<State>, limit: usize) -> Vec<State> {
         while states.len() > limit {
             let Some(last) = states.pop() else { break };
             let Some(one) = states.last_mut() else { break };
-            self.blur(one, &last, block);
+            self.blur(one, &last);
             one.is_blurred = true;
         }
         states
     }
 
-    fn signature(&self, state: &State, block: Option<BlockId>) -> Signature {
+    /// Pointers that are used in a block or after it.
+    fn live_pointers(&mut self, block: BlockId) -> Rc<Vec<InstId>> {
+        let frame = self.machine.frame;
+        let live = self.live_pointers.entry(block).or_insert_with(|| {
+            let is_live = |v: &InstId| {
+                width_of(frame.body.insts[*v].result_type()).is_none_or(|w| w == 64)
+                    && frame.liveness.is_live_in(block, *v)
+            };
+            Rc::new(frame.body.insts.keys().filter(is_live).collect())
+        });
+        live.clone()
+    }
+
+    fn signature(&mut self, state: &State, block: Option<BlockId>) -> Signature {
+        let live = block.map(|b| self.live_pointers(b)).unwrap_or_default();
         let machine = &self.machine;
         let rounds = state.rounds.iter().map(|r| (r.header.0, r.count)).collect();
         let mut signature = Signature {
@@ -97,16 +138,15 @@ impl Search<'_, '_> {
             }
             return signature;
         };
-        let fates = state.fates.iter().filter(|(root, _)| machine.reaches(state, **root, object));
-        signature.fates = fates.map(|(root, fate)| (*root, *fate)).collect();
+        signature.fates =
+            machine.holders(state, object).into_iter().filter_map(|r| Some((r, state.fate(r)?))).collect();
         let cells = state.memory.iter().filter(|(_, c)| machine.cell_points_to(c, object));
         signature.cells = cells.map(|(key, _)| key).collect();
-        let is_live = |v: InstId| block.is_none_or(|b| machine.frame.liveness.is_live_in(b, v));
-        let holders = state.env.iter().enumerate().filter_map(|(index, value)| {
-            let inst = InstId(index as u32);
-            value.filter(|v| is_live(inst) && machine.points_to(*v, object)).map(|_| inst)
-        });
-        signature.values = holders.collect();
+        let points = |v: &InstId| state.get(*v).is_some_and(|value| machine.points_to(value, object));
+        signature.values = match block {
+            Some(_) => live.iter().copied().filter(points).collect(),
+            None => machine.frame.body.insts.keys().filter(points).collect(),
+        };
         signature
     }
 
@@ -122,44 +162,40 @@ impl Search<'_, '_> {
         let all = !self.is_leak_search();
         let cells: Vec<(Key, TermId)> =
             state.memory.iter().filter(|(_, c)| all || is_seen(c.class)).map(|(key, c)| (key, c.value)).collect();
-        let mut symbols: FxHashSet<SymbolId> = FxHashSet::default();
+        let mut symbols = SymbolSet::default();
         for term in values.iter().flatten().chain(cells.iter().map(|(_, value)| value)) {
-            symbols.extend(machine.pool.symbols(*term));
+            machine.pool.for_each_symbol(*term, &mut |symbol| symbols.insert(symbol));
         }
-        for cell in machine.symbols.initial_cells() {
-            if is_seen(cell.class) && state.memory.get(cell.key).is_none() {
-                symbols.extend(machine.pool.as_symbol(cell.value));
+        // What a cell held at first can still be read while nothing was written there.
+        let is_readable = |symbol: SymbolId| match machine.symbols.origin_of(&machine.pool, symbol) {
+            Origin::Initial(key) => {
+                machine.symbols.initial_class(key).is_some_and(is_seen) && state.memory.get(key).is_none()
             }
-        }
-        let sees = |literal: &TermId| machine.pool.symbols(*literal).iter().any(|s| symbols.contains(s));
+            _ => false,
+        };
+        let sees = |literal: &TermId| {
+            let mut is_any = false;
+            machine.pool.for_each_symbol(*literal, &mut |s| is_any = is_any || symbols.contains(s) || is_readable(s));
+            is_any
+        };
         let mut literals: Vec<TermId> = state.facts.literals().iter().copied().filter(sees).collect();
         literals.sort_unstable();
         Sight { values, cells, literals }
     }
 
     /// One path for two: what differs becomes unknown.
-    fn blur(&mut self, one: &mut State, other: &State, block: Option<BlockId>) {
-        let frame = self.machine.frame;
-        let differing: Vec<usize> = (0..one.env.len()).filter(|i| one.env[*i] != other.env[*i]).collect();
-        for index in differing {
-            let inst = InstId(index as u32);
-            if block.is_some_and(|b| frame.homes[inst] != b && !frame.liveness.is_live_in(b, inst)) {
-                continue;
-            }
-            let holds = |value: Option<TermId>| {
-                value.zip(one.tracked).is_some_and(|(value, object)| self.machine.points_to(value, object))
-            };
-            if holds(one.env[index]) || holds(other.env[index]) {
-                continue;
-            }
-            let ty = frame.body.insts[inst].result_type();
-            if ty == Type::Void {
-                continue;
-            }
-            let moment = self.machine.moment(one, inst);
-            let serial = self.serial();
-            let value = self.machine.unknown(&moment, serial, ty);
-            one.set(inst, value);
+    fn blur(&mut self, one: &mut State, other: &State) {
+        let machine = &self.machine;
+        let tracked = one.tracked;
+        let holds =
+            |value: Option<TermId>| value.zip(tracked).is_some_and(|(value, object)| machine.points_to(value, object));
+        let differs = |i: &usize| one.env[*i] != other.env[*i] && !holds(one.env[*i]) && !holds(other.env[*i]);
+        let differing: Vec<usize> = (0..one.env.len()).filter(differs).collect();
+        if !differing.is_empty() {
+            let env = Rc::make_mut(&mut one.env);
+            differing.into_iter().for_each(|index| env[index] = None);
+            self.machine.versions += 1;
+            one.serial = self.machine.versions;
         }
         self.blur_memory(one, other);
         one.facts = one.facts.join(&other.facts, &mut self.machine.pool);
@@ -169,44 +205,30 @@ impl Search<'_, '_> {
                 one.fates.insert(*root, Fate::Kept);
             }
         }
-        one.failed_inside &= other.failed_inside;
-    }
-
-    /// A number for an unknown of its own: apart from all that earlier merges made.
-    fn serial(&mut self) -> u32 {
-        const FIRST: u32 = 1 << 20;
-        self.machine.versions += 1;
-        FIRST + self.machine.versions
+        one.failures.retain(|call| other.failures.contains(call));
+        if one.dereferenced != other.dereferenced {
+            Rc::make_mut(&mut one.dereferenced).retain(|b| other.dereferenced.binary_search(b).is_ok());
+        }
+        if one.copies != other.copies {
+            let known = Rc::make_mut(&mut one.copies);
+            known.extend(other.copies.iter().filter(|c| !known.contains(c)).copied().collect::<Vec<_>>());
+        }
     }
 
     fn blur_memory(&mut self, one: &mut State, other: &State) {
-        let mut differing: BTreeMap<Key, Content> = BTreeMap::new();
-        for (key, content) in one.memory.iter() {
-            if other.memory.get(key) != Some(content) {
-                differing.insert(key, *content);
-            }
+        if one.memory == other.memory {
+            return;
         }
-        for (key, content) in other.memory.iter() {
-            if one.memory.get(key).is_none() {
-                differing.insert(key, *content);
+        let tracked = one.tracked;
+        let machine = &mut self.machine;
+        let merged = one.memory.merged(&other.memory, |key, content| {
+            if tracked.is_some_and(|object| machine.cell_points_to(content, object)) {
+                return *content;
             }
-        }
-        let entry = self.machine.frame.body.blocks[caulk_ir::Body::ENTRY].first;
-        for (key, content) in differing {
-            if one.tracked.is_some_and(|object| self.machine.cell_points_to(&content, object)) {
-                continue;
-            }
-            let width = self.machine.pool.width(content.value);
-            let ty = if width == 64 { Type::Ptr } else { Type::Int(u16::from(width)) };
-            let moment = self.machine.moment(one, entry);
-            let serial = self.serial();
-            let value = self.machine.unknown(&moment, serial, ty);
-            let content = self.machine.content(key, value, content.bytes, content.class);
-            one.memory_mut().set(key, content);
-        }
-        let kept: Vec<_> = other.memory.zeroed().to_vec();
-        one.memory_mut().retain_zeroes(|run| kept.contains(run));
-        self.machine.versions += 1;
-        one.version = self.machine.versions;
+            let value = machine.anew(content.value);
+            machine.content(key, value, content.bytes, content.class)
+        });
+        one.memory = Rc::new(merged);
+        self.machine.touch(one);
     }
 }

@@ -51,6 +51,19 @@ impl Machine<'_> {
         false
     }
 
+    /// The objects that hold an object, over any number of steps, and itself. Sorted.
+    pub fn holders(&self, state: &State, object: TermId) -> Vec<TermId> {
+        let mut found: BTreeSet<TermId> = BTreeSet::new();
+        let mut work = vec![object];
+        while let Some(held) = work.pop() {
+            if found.insert(held) {
+                let cells = state.memory.iter().filter(|(_, c)| self.cell_points_to(c, held));
+                work.extend(cells.filter_map(|(_, c)| c.holder));
+            }
+        }
+        found.into_iter().collect()
+    }
+
     /// Whether somebody still holds the object: memory that lives on, the result, or a value that is used later.
     pub fn is_held(&self, state: &State, object: TermId, kept: &[TermId], locals_live: bool) -> bool {
         let mut seen: BTreeSet<TermId> = BTreeSet::new();

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand, Type};
+use caulk_ir::{BinaryOp, BlockId, Body, EntityVec, Inst, InstId, Operand, Type};
 use caulk_solver::{Answer, TermId, Verdict};
 use caulk_useflow::{Candidate, Kind};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::call::{States, Wanted};
@@ -32,8 +33,21 @@ pub struct Found {
     pub is_blurred: bool,
     /// Some allocation had to fail.
     pub needs_failure: bool,
+    /// The function asks whether it did.
+    pub failure_tested: bool,
     /// The solver gave up: nothing speaks against the path.
     pub is_unproved: bool,
+}
+
+impl Found {
+    /// How much speaks for looking on for a plainer path.
+    fn doubts(&self) -> u8 {
+        match (self.needs_failure, self.failure_tested) {
+            (false, _) => 0,
+            (true, true) => 1,
+            (true, false) => 2,
+        }
+    }
 }
 
 /// The end of a path, for summaries.
@@ -52,6 +66,8 @@ pub struct Search<'a, 'g> {
     /// Blocks that lead to the allocation, and to where candidates end.
     to_start: EntityVec<BlockId, bool>,
     to_end: EntityVec<BlockId, bool>,
+    /// By block, once asked for.
+    pub live_pointers: FxHashMap<BlockId, Rc<Vec<InstId>>>,
     max_steps: usize,
     /// The budget ran out before all paths were seen.
     pub cut: bool,
@@ -85,6 +101,7 @@ impl<'a, 'g> Search<'a, 'g> {
             ends: Vec::new(),
             to_start,
             to_end,
+            live_pointers: FxHashMap::default(),
             max_steps,
             cut: false,
             refuted_by_solver: 0,
@@ -99,7 +116,8 @@ impl<'a, 'g> Search<'a, 'g> {
             let block = self.machine.frame.blocks_by_order[position as usize];
             let states = self.merge(block, states);
             self.run_block(block, states);
-            let is_done = matches!(self.goal, Goal::Leaks { .. }) && self.found.iter().all(Option::is_some);
+            let is_done = matches!(self.goal, Goal::Leaks { .. })
+                && self.found.iter().all(|f| f.as_ref().is_some_and(|f| f.doubts() == 0));
             if is_done {
                 return;
             }
@@ -205,8 +223,13 @@ impl<'a, 'g> Search<'a, 'g> {
         for (index, candidate) in candidates.iter().enumerate() {
             let passed = index < 64 && state.passed & (1 << index) != 0;
             let is_meant = candidate.exit == exit || (passed && candidate.place != candidate.exit);
-            if self.found[index].is_none() && is_meant {
-                self.found[index] = self.confirm(state);
+            let known = self.found[index].as_ref().map_or(u8::MAX, Found::doubts);
+            if known > 0
+                && is_meant
+                && let Some(found) = self.confirm(state)
+                && found.doubts() < known
+            {
+                self.found[index] = Some(found);
             }
         }
     }
@@ -219,18 +242,21 @@ impl<'a, 'g> Search<'a, 'g> {
             self.refuted_by_solver += 1;
             return None;
         }
-        let mut needs_failure = state.failed_inside;
-        for (_, result) in &state.allocations {
+        let mut failed: Vec<InstId> = state.failures.to_vec();
+        for (call, result) in &state.allocations {
             let zero = machine.pool.constant(64, 0);
             if machine.pool.width(*result) == 64 && Some(*result) != state.tracked {
-                let failed = machine.pool.eq(*result, zero);
-                needs_failure |= state.facts.implied(&machine.pool, failed) == Some(true);
+                let is_null = machine.pool.eq(*result, zero);
+                if state.facts.implied(&machine.pool, is_null) == Some(true) {
+                    failed.push(*call);
+                }
             }
         }
         Some(Found {
             steps: state.trail.steps(),
             is_blurred: state.is_blurred,
-            needs_failure,
+            needs_failure: !failed.is_empty(),
+            failure_tested: failed.iter().all(|call| machine.frame.is_tested[*call]),
             is_unproved: answer == Answer::Unknown,
         })
     }
@@ -298,6 +324,9 @@ impl<'a, 'g> Search<'a, 'g> {
     }
 
     fn take(&mut self, mut state: State, from: BlockId, inst: InstId, index: u32, to: BlockId, condition: TermId) {
+        if self.machine.decided_by_dereference(&state, condition) == Some(false) {
+            return;
+        }
         if state.facts.assume(&mut self.machine.pool, condition) == Verdict::Consistent {
             state.trail.add(inst, Event::Took(index));
             self.go(state, from, to);
@@ -365,6 +394,10 @@ impl<'a, 'g> Search<'a, 'g> {
             }
             let moment = self.machine.moment(state, inst);
             let unknown = self.machine.unknown(&moment, 0, *ty);
+            if self.only_grows(inst, header) && self.machine.pool.width(value) == self.machine.pool.width(unknown) {
+                let grown = self.machine.pool.sge(unknown, value);
+                state.facts.assume(&mut self.machine.pool, grown);
+            }
             state.set(inst, unknown);
         }
         let changed: Vec<(Key, Content)> =
@@ -377,7 +410,8 @@ impl<'a, 'g> Search<'a, 'g> {
                 // One of many: it belongs to the collection now.
                 self.machine.settle(state, Fate::Kept);
             }
-            if holds {
+            // Links between blocks of this path stay: a list built in rounds is held by its head.
+            if holds || content.points.is_some_and(|root| state.fates.contains_key(&root)) {
                 continue;
             }
             let width = self.machine.pool.width(content.value);
@@ -386,6 +420,39 @@ impl<'a, 'g> Search<'a, 'g> {
             let content = self.machine.content(key, value, content.bytes, content.class);
             state.memory_mut().set(key, content);
         }
+    }
+
+    /// Whether a loop's counter is only ever added to.
+    fn only_grows(&self, phi: InstId, header: BlockId) -> bool {
+        /// Choices within the loop that are looked through.
+        const MAX_CHOICES: usize = 16;
+        let body = self.machine.frame.body;
+        let Inst::Phi { incoming, ty: Type::Int(_) } = &body.insts[phi] else { return false };
+        let back = incoming.iter().filter(|(from, _)| self.machine.frame.is_back_edge(*from, header));
+        let mut work: Vec<Operand> = back.map(|(_, operand)| *operand).collect();
+        let mut seen: Vec<InstId> = Vec::new();
+        while let Some(operand) = work.pop() {
+            let Operand::Value(value) = operand else { return false };
+            if value == phi || seen.contains(&value) {
+                continue;
+            }
+            seen.push(value);
+            match &body.insts[value] {
+                Inst::Binary { op: BinaryOp::Add, lhs, rhs, .. } => {
+                    let step = body.constant(*rhs).and_then(|c| c.as_signed());
+                    if step.is_none_or(|step| step < 0) {
+                        return false;
+                    }
+                    work.push(*lhs);
+                }
+                Inst::Phi { incoming, .. } => work.extend(incoming.iter().map(|(_, operand)| *operand)),
+                _ => return false,
+            }
+            if seen.len() > MAX_CHOICES {
+                return false;
+            }
+        }
+        true
     }
 
     fn end(&mut self, state: State, inst: InstId, result: Option<TermId>) {

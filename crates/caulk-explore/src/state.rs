@@ -8,6 +8,7 @@ use caulk_solver::{Facts, TermId};
 use smallvec::SmallVec;
 
 use crate::memory::Memory;
+use crate::symbols::Key;
 use crate::witness::Trail;
 
 /// What has become of an object.
@@ -45,12 +46,18 @@ pub struct State {
     pub allocations: SmallVec<[(InstId, TermId); 4]>,
     /// Changes whenever memory that others see may have changed.
     pub version: u32,
+    /// Tells unknowns apart that merges of paths left: values that are not in `env` are new ones after each.
+    pub serial: u32,
     /// Which of the places asked about the path has passed since the object exists.
     pub passed: u64,
     /// States that differed were merged on the way: the path may be one that no single run takes.
     pub is_blurred: bool,
-    /// An allocation inside a callee had to fail.
-    pub failed_inside: bool,
+    /// Calls inside of which an allocation had to fail.
+    pub failures: SmallVec<[InstId; 2]>,
+    /// Pointers that were read or written through, so they are not null. Sorted.
+    pub dereferenced: Rc<Vec<TermId>>,
+    /// Runs of bytes copied out of memory that callers know: where to, where from, how many.
+    pub copies: Rc<Vec<(Key, Key, u64)>>,
 }
 
 impl State {
@@ -65,9 +72,12 @@ impl State {
             trail: Trail::default(),
             allocations: SmallVec::new(),
             version: 0,
+            serial: 0,
             passed: 0,
             is_blurred: false,
-            failed_inside: false,
+            failures: SmallVec::new(),
+            dereferenced: Rc::default(),
+            copies: Rc::default(),
         }
     }
 

@@ -73,7 +73,8 @@ enum FixedKey {
 }
 
 impl Symbols {
-    fn make(&mut self, pool: &mut TermPool, width: u8, origin: Origin, is_pointer: bool) -> TermId {
+    /// A new symbol, whoever else has asked.
+    pub fn make(&mut self, pool: &mut TermPool, width: u8, origin: Origin, is_pointer: bool) -> TermId {
         let tag = self.table.len() as u32;
         self.table.push(Symbol { origin, is_pointer });
         pool.fresh(width, tag)
@@ -143,7 +144,9 @@ impl Symbols {
 
     /// The class by which a cell was first read.
     pub fn initial_class(&self, key: Key) -> Option<Class> {
-        self.initial.iter().find(|cell| cell.key == key).map(|cell| cell.class)
+        let index = [64u8, 32, 8, 16, 1].iter().find_map(|width| self.initial_index.get(&(key, *width)));
+        let cell = index.map(|at| &self.initial[*at]).or_else(|| self.initial.iter().find(|cell| cell.key == key));
+        cell.map(|cell| cell.class)
     }
 
     pub fn origin(&self, pool: &TermPool, term: TermId) -> Option<Origin> {

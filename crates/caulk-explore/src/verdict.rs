@@ -31,8 +31,10 @@ pub struct Witness {
     pub steps: Vec<(InstId, Event)>,
     /// Paths that differed were merged on the way, or the solver gave up.
     pub is_doubtful: bool,
-    /// Some other allocation has to fail for it, and the program asks whether it did.
+    /// Some other allocation has to fail for it.
     pub needs_alloc_failure: bool,
+    /// The program asks whether it did.
+    pub failure_tested: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -145,10 +147,11 @@ fn is_examined(candidate: &Candidate) -> bool {
 
 fn verdict(search: &Search<'_, '_>, index: usize) -> Verdict {
     match &search.found[index] {
-        Some(Found { steps, is_blurred, needs_failure, is_unproved }) => Verdict::Confirmed(Witness {
+        Some(Found { steps, is_blurred, needs_failure, failure_tested, is_unproved }) => Verdict::Confirmed(Witness {
             steps: steps.clone(),
             is_doubtful: *is_blurred || *is_unproved,
             needs_alloc_failure: *needs_failure,
+            failure_tested: *failure_tested,
         }),
         None if search.cut => Verdict::Cut,
         None if search.refuted_by_solver > 0 => Verdict::Refuted(Layer::Solver),

@@ -176,25 +176,34 @@ impl TermPool {
         self.symbols[symbol.index()].tag
     }
 
-    /// The symbols of a term, ascending.
-    pub fn symbols(&self, term: TermId) -> Vec<SymbolId> {
-        let mut found = Vec::new();
-        self.collect_symbols(term, &mut found);
-        found.sort_unstable();
-        found.dedup();
-        found
-    }
-
-    fn collect_symbols(&self, term: TermId, found: &mut Vec<SymbolId>) {
+    /// Calls `visit` on every symbol of a term, with repeats.
+    pub fn for_each_symbol(&self, term: TermId, visit: &mut impl FnMut(SymbolId)) {
         if self.symbol_bits(term) == 0 {
             return;
         }
-        if let Node::Symbol(symbol) = self.node(term) {
-            found.push(symbol);
+        match self.node(term) {
+            Node::Symbol(symbol) => visit(symbol),
+            Node::Const(_) => {}
+            Node::Not(a) | Node::ZExt(a) | Node::SExt(a) | Node::Trunc(a) => self.for_each_symbol(a, visit),
+            Node::Binary(_, _, a, b) | Node::Compare(_, a, b) => {
+                self.for_each_symbol(a, visit);
+                self.for_each_symbol(b, visit);
+            }
+            Node::Ite(c, a, b) => {
+                self.for_each_symbol(c, visit);
+                self.for_each_symbol(a, visit);
+                self.for_each_symbol(b, visit);
+            }
         }
-        for operand in self.node(term).operands() {
-            self.collect_symbols(operand, found);
-        }
+    }
+
+    /// The symbols of a term, ascending.
+    pub fn symbols(&self, term: TermId) -> Vec<SymbolId> {
+        let mut found = Vec::new();
+        self.for_each_symbol(term, &mut |symbol| found.push(symbol));
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// Whether an operator gives a value for all values of its operands, as far as a constant operand tells.

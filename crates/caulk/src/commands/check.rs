@@ -10,8 +10,8 @@ use caulk_report::baseline::Baseline;
 use caulk_report::source::Sources;
 use caulk_report::witness::confirmed;
 use caulk_report::{
-    AllocFailure, Choices, Confidence, Finding, Level, LostUnit, Narrator, Refuted, Report, ReportConfig, Selection,
-    Statistics, TextOptions, github, html, json, sarif, shown_path, text, write,
+    AllocFailure, Choices, Confidence, Evidence, Finding, Level, LostUnit, Narrator, Refuted, Report, ReportConfig,
+    Selection, Statistics, TextOptions, github, html, json, sarif, shown_path, text, write,
 };
 
 use caulk_useflow::Candidate;
@@ -95,7 +95,9 @@ fn findings(
         let evidence = match verdict {
             Verdict::Refuted(_) => return None,
             Verdict::Confirmed(witness) => confirmed(candidate, witness),
-            Verdict::Cut | Verdict::Unexamined => narrator.stage_one(candidate),
+            Verdict::Unexamined => narrator.stage_one(candidate),
+            // Nobody saw a path that can be taken.
+            Verdict::Cut => Evidence { confidence: Confidence::Low, ..narrator.stage_one(candidate) },
         };
         Some(narrator.finding(candidate, &evidence))
     };
