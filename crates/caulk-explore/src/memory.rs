@@ -60,7 +60,8 @@ impl Memory {
             let (key, content, is_same) = match (left.peek(), right.peek()) {
                 (Some((a, x)), Some((b, y))) if a == b => {
                     let cell = (*a, x, x == y);
-                    (left.next(), right.next());
+                    left.next();
+                    right.next();
                     cell
                 }
                 (Some((a, x)), Some((b, _))) if a < b => {
