@@ -27,11 +27,11 @@ pub struct ExploreConfig {
 impl Default for ExploreConfig {
     fn default() -> Self {
         Self {
-            max_steps: 30_000,
-            max_states: 16,
+            max_steps: 10_000,
+            max_states: 8,
             concrete_rounds: 2,
             max_callee_size: 160,
-            max_callee_steps: 3_000,
+            max_callee_steps: 2_000,
             max_effects: 8,
             max_targets: 4,
             max_cells: 512,

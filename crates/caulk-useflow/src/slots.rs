@@ -27,6 +27,15 @@ pub struct SlotUse {
     pub destroyed: Vec<Destroyed>,
 }
 
+impl SlotUse {
+    /// Whether a function frees what a field holds, and neither fills the field again nor ends its structure: the structure
+    /// goes on without it, so whoever ends it later may rightly pass the field over.
+    fn empties(&self, slot: Slot) -> bool {
+        let is_filled = self.filled.iter().any(|(filled, _)| *filled == slot);
+        !is_filled && self.destroyed.iter().all(|d| d.ty != slot.0)
+    }
+}
+
 /// A structure of known type that a call frees, and nothing that it holds with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destroyed {
@@ -146,11 +155,13 @@ fn is_seen_to_by_others(view: &View<'_>, call: InstId, base: ValueId) -> bool {
 pub fn missed_fields(program: &Program, analysis: &Analysis) -> Vec<Candidate> {
     let mut filled: FxHashMap<Slot, (FuncId, u32)> = FxHashMap::default();
     let mut freed: FxHashSet<Slot> = FxHashSet::default();
+    let mut emptied: FxHashSet<Slot> = FxHashSet::default();
     for (index, report) in analysis.reports.iter().enumerate() {
         for (slot, line) in &report.slots.filled {
             filled.entry(*slot).or_insert((FuncId(index as u32), *line));
         }
         freed.extend(&report.slots.freed);
+        emptied.extend(report.slots.freed.iter().filter(|slot| report.slots.empties(**slot)));
     }
     let mut owned: Vec<(Slot, (FuncId, u32))> = filled.into_iter().collect();
     owned.sort();
@@ -166,7 +177,8 @@ pub fn missed_fields(program: &Program, analysis: &Analysis) -> Vec<Candidate> {
             if let Some((slot, origin)) = missed
                 && program.has_body(function)
             {
-                candidates.push(candidate(function, destroyed, *slot, *origin));
+                let missed = candidate(function, destroyed, *slot, *origin);
+                candidates.push(Candidate { hidden: emptied.contains(slot), ..missed });
             }
         }
     }
