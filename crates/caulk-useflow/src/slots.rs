@@ -23,6 +23,8 @@ pub struct SlotUse {
     pub filled: Vec<(Slot, u32)>,
     /// Slots whose contents are freed.
     pub freed: Vec<Slot>,
+    /// Types of structures that are freed, whoever sees to what is in them.
+    pub ended: Vec<TypeId>,
     /// Structures that are freed themselves.
     pub destroyed: Vec<Destroyed>,
 }
@@ -32,7 +34,12 @@ impl SlotUse {
     /// goes on without it, so whoever ends it later may rightly pass the field over.
     fn empties(&self, slot: Slot) -> bool {
         let is_filled = self.filled.iter().any(|(filled, _)| *filled == slot);
-        !is_filled && self.destroyed.iter().all(|d| d.ty != slot.0)
+        !is_filled && !self.ends(slot)
+    }
+
+    /// Whether a function frees a structure that has the field.
+    fn ends(&self, slot: Slot) -> bool {
+        self.ended.contains(&slot.0)
     }
 }
 
@@ -56,6 +63,7 @@ pub fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
             let (Subject::Value(path), Destination::Free { deep }) = (&action.subject, &action.to) else { continue };
             slots.freed.extend(slot_of(view, call, path));
             if !deep && action.guard == Guard::Always && path.steps.is_empty() {
+                slots.ended.extend(structure_at(view, call, path).map(|(_, ty)| ty));
                 slots.destroyed.extend(destroyed(view, call, path));
             }
         }
@@ -86,14 +94,20 @@ fn slot_of(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<Slot>
 }
 
 fn destroyed(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<Destroyed> {
-    let Resolved::Operand(operand) = view.resolve(call, path)? else { return None };
-    let base = view.values.of_operand(operand)?.base;
+    let (base, ty) = structure_at(view, call, path)?;
     if is_made_here(view, base) || is_seen_to_by_others(view, call, base) {
         return None;
     }
-    let ty = view.values.structure(base).or_else(|| declared_structure(view, base))?;
     let touched = view.values.touched_fields(ty);
     Some(Destroyed { call, ty, touched, frees_fields: false })
+}
+
+/// The structure that an argument points to.
+fn structure_at(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<(ValueId, TypeId)> {
+    let Resolved::Operand(operand) = view.resolve(call, path)? else { return None };
+    let base = view.values.of_operand(operand)?.base;
+    let ty = view.values.structure(base).or_else(|| declared_structure(view, base))?;
+    Some((base, ty))
 }
 
 /// The structure a variable that holds the value is declared to point to.
@@ -161,7 +175,10 @@ pub fn missed_fields(program: &Program, analysis: &Analysis) -> Vec<Candidate> {
             filled.entry(*slot).or_insert((FuncId(index as u32), *line));
         }
         freed.extend(&report.slots.freed);
-        emptied.extend(report.slots.freed.iter().filter(|slot| report.slots.empties(**slot)));
+        // Called by one that ends the structure, it is a part of the destructor.
+        let ends = |caller: FuncId, slot: &Slot| analysis.reports[caller.0 as usize].slots.ends(*slot);
+        let is_part = |slot: &Slot| program.callers(FuncId(index as u32)).any(|caller| ends(caller, slot));
+        emptied.extend(report.slots.freed.iter().filter(|slot| report.slots.empties(**slot) && !is_part(slot)));
     }
     let mut owned: Vec<(Slot, (FuncId, u32))> = filled.into_iter().collect();
     owned.sort();
