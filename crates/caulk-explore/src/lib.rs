@@ -17,6 +17,7 @@ mod frame;
 mod machine;
 mod memory;
 mod merge;
+mod mstg;
 mod ownership;
 mod search;
 mod state;
@@ -26,5 +27,6 @@ mod witness;
 mod world;
 
 pub use config::ExploreConfig;
+pub use mstg::mstg_dot;
 pub use verdict::{Exploration, Layer, Statistics, Verdict, Witness, explore, explore_one};
 pub use witness::Event;

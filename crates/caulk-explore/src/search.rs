@@ -13,6 +13,7 @@ use crate::call::{States, Wanted};
 use crate::frame::is_pointer;
 use crate::machine::Machine;
 use crate::memory::Content;
+use crate::mstg::{ObjectStates, Transitions, note};
 use crate::state::{Fate, Round, State};
 use crate::symbols::Key;
 use crate::witness::Event;
@@ -68,6 +69,8 @@ pub struct Search<'a, 'g> {
     to_end: EntityVec<BlockId, bool>,
     /// By block, once asked for.
     pub live_pointers: FxHashMap<BlockId, Rc<Vec<InstId>>>,
+    /// What happens to every object, when somebody wants to know.
+    pub transitions: Option<Transitions>,
     max_steps: usize,
     /// The budget ran out before all paths were seen.
     pub cut: bool,
@@ -102,6 +105,7 @@ impl<'a, 'g> Search<'a, 'g> {
             to_start,
             to_end,
             live_pointers: FxHashMap::default(),
+            transitions: None,
             max_steps,
             cut: false,
             refuted_by_solver: 0,
@@ -135,7 +139,7 @@ impl<'a, 'g> Search<'a, 'g> {
             match &frame.body.insts[inst] {
                 Inst::Phi { .. } => {}
                 Inst::Call(_) => {
-                    states = states.into_iter().flat_map(|s| self.call(s, inst)).collect();
+                    states = states.into_iter().flat_map(|s| self.noted_call(s, inst)).collect();
                     if states.len() > self.machine.world.config.max_states {
                         states = self.squeeze(block, states);
                     }
@@ -143,7 +147,7 @@ impl<'a, 'g> Search<'a, 'g> {
                 Inst::Invoke { normal, unwind, .. } => {
                     for state in states {
                         self.go(state.clone(), block, *unwind);
-                        for after in self.call(state, inst) {
+                        for after in self.noted_call(state, inst) {
                             self.go(after, block, *normal);
                         }
                     }
@@ -155,13 +159,46 @@ impl<'a, 'g> Search<'a, 'g> {
                     }
                     return;
                 }
-                _ => states.iter_mut().for_each(|s| self.machine.step(s, inst)),
+                _ => states.iter_mut().for_each(|s| self.noted_step(s, inst)),
             }
             self.note_passed(inst, &mut states);
             states.retain(|s| self.goes_on(s));
             if states.is_empty() {
                 return;
             }
+        }
+    }
+
+    fn noted_call(&mut self, state: State, inst: InstId) -> States {
+        let before = self.observed(&state, None);
+        let after = self.call(state, inst);
+        for state in &after {
+            self.note_change(&before, state, inst, None);
+        }
+        after
+    }
+
+    fn noted_step(&mut self, state: &mut State, inst: InstId) {
+        let before = self.observed(state, None);
+        self.machine.step(state, inst);
+        self.note_change(&before, state, inst, None);
+    }
+
+    fn observed(&self, state: &State, result: Option<Option<TermId>>) -> Option<ObjectStates> {
+        self.transitions.is_some().then(|| self.machine.object_states(state, result))
+    }
+
+    fn note_change(
+        &mut self,
+        before: &Option<ObjectStates>,
+        after: &State,
+        inst: InstId,
+        result: Option<Option<TermId>>,
+    ) {
+        let Some(before) = before else { return };
+        let after = self.machine.object_states(after, result);
+        if let Some(transitions) = &mut self.transitions {
+            note(transitions, before, &after, inst);
         }
     }
 
@@ -457,7 +494,11 @@ impl<'a, 'g> Search<'a, 'g> {
 
     fn end(&mut self, state: State, inst: InstId, result: Option<TermId>) {
         match self.goal {
-            Goal::Effects => self.ends.push(End { state, result }),
+            Goal::Effects => {
+                let before = self.observed(&state, None);
+                self.note_change(&before, &state, inst, Some(result));
+                self.ends.push(End { state, result });
+            }
             Goal::Leaks { .. } => {
                 let Some(object) = state.tracked.filter(|_| self.machine.is_live(&state)) else { return };
                 self.reached_end = true;

@@ -72,7 +72,7 @@ pub fn confirmed(candidate: &Candidate, witness: &Witness) -> Evidence {
         witness: with_not_taken(steps, candidate),
         confidence: if witness.is_doubtful { Confidence::Medium } else { Confidence::High },
         needs_alloc_failure: witness.needs_alloc_failure,
-        failure_tested: witness.failure_tested,
+        failure_tested: witness.needs_alloc_failure && witness.failure_tested,
     }
 }
 

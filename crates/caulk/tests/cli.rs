@@ -259,7 +259,22 @@ fn the_use_flow_graph() {
         "107: returns\\nnobody's\", color=red",
         " -> ",
     ]);
-    in_example(&project, &["graph", "--kind", "useflow"]).fails(&["a use-flow graph needs --function NAME"]);
+    in_example(&project, &["graph", "--kind", "useflow"])
+        .fails(&["a graph of what becomes of objects needs --function NAME"]);
+}
+
+#[test]
+fn the_memory_state_transition_graph() {
+    let project = Project::new(&[]);
+    let run = in_example(&project, &["graph", "--kind", "mstg", "--function", "parse_setting"]);
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    run.prints(&[
+        "digraph \"parse_setting\" {",
+        "label=\"object of line 103\"",
+        "Unborn -> o0_Held [label=\"103: next_word()\"]",
+        "Held -> o0_Freed [label=\"128: free()\"]",
+        "Held -> o0_Leaked [label=\"107: return\"]",
+    ]);
 }
 
 #[test]

@@ -279,6 +279,8 @@ pub enum GraphKind {
     Cfg,
     /// What becomes of the objects that a function handles.
     Useflow,
+    /// The states of each object that a function makes, on the paths that can be taken.
+    Mstg,
 }
 
 /// Draw a graph, in the DOT language of Graphviz.

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use caulk_explore::{ExploreConfig, mstg_dot};
 use caulk_program::{DEFAULT_DEPTH, FuncId, Program, calls_dot, cfg_dot};
 use caulk_useflow::{Explainer, useflow_dot};
 
@@ -10,8 +11,8 @@ use crate::error::{Error, Exit};
 use crate::input::{self, Analysed};
 
 pub fn run(options: &GraphOptions) -> Result<Exit, Error> {
-    if options.kind == GraphKind::Useflow {
-        return run_useflow(options);
+    if matches!(options.kind, GraphKind::Useflow | GraphKind::Mstg) {
+        return run_analysed(options);
     }
     let mut read = input::read(&options.input)?;
     let program = input::link(&mut read, &options.input)?;
@@ -27,14 +28,18 @@ pub fn run(options: &GraphOptions) -> Result<Exit, Error> {
     Ok(read.exit())
 }
 
-fn run_useflow(options: &GraphOptions) -> Result<Exit, Error> {
+/// Graphs of what becomes of objects.
+fn run_analysed(options: &GraphOptions) -> Result<Exit, Error> {
     let Some(name) = options.function.as_deref() else {
-        return Err(Error::Usage("a use-flow graph needs --function NAME".to_owned()));
+        return Err(Error::Usage("a graph of what becomes of objects needs --function NAME".to_owned()));
     };
     let Analysed { read, program, models, config, analysis } = input::analyse(&options.input, &options.models)?;
     let function = find(&program, name)?;
-    let explainer = Explainer::new(&program, &models, &config, &analysis);
-    std::io::stdout().lock().write_all(useflow_dot(&explainer, function).as_bytes())?;
+    let dot = match options.kind {
+        GraphKind::Mstg => mstg_dot(&program, &config, &analysis, &ExploreConfig::default(), function),
+        _ => useflow_dot(&Explainer::new(&program, &models, &config, &analysis), function),
+    };
+    std::io::stdout().lock().write_all(dot.as_bytes())?;
     Ok(read.exit())
 }
 
