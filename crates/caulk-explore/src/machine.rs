@@ -254,6 +254,9 @@ impl<'a> Machine<'a> {
                 state.trail.add(inst, Event::Stored);
             }
         }
+        if self.is_relinked(state, key, bytes, value, inst) {
+            self.settle(state, Fate::Kept);
+        }
         self.forget_siblings(state, key, class, inst);
         if state.memory.len() < self.world.config.max_cells {
             let content = self.content(key, value, bytes, class);
@@ -264,6 +267,16 @@ impl<'a> Machine<'a> {
         if !self.root(key.base).is_some_and(|r| matches!(self.origin(r), Origin::Local(_))) {
             self.touch(state);
         }
+    }
+
+    /// A callee puts something else where memory of others led to the object. A list that is appended to moves its tail on, and
+    /// what it does with the rest is the list's affair.
+    fn is_relinked(&self, state: &State, key: Key, bytes: u64, value: TermId, inst: InstId) -> bool {
+        let Some(object) = state.tracked.filter(|_| self.frame.body.insts[inst].call().is_some()) else { return false };
+        let is_others =
+            self.root(key.base).is_some_and(|r| !matches!(self.origin(r), Origin::Local(_) | Origin::Block(_)));
+        let led = |content: &Content| content.points.is_some() && self.leads_to(state, content.value, object);
+        is_others && state.memory.overlapping(key, bytes).any(|(_, c)| led(c)) && !self.leads_to(state, value, object)
     }
 
     /// Memory that others see has changed.
@@ -295,7 +308,11 @@ impl<'a> Machine<'a> {
     ) {
         let mut chosen: Vec<(Key, Class, u8)> = Vec::new();
         for (key, content) in state.memory.iter() {
-            let holds = state.tracked.is_some_and(|object| self.cell_points_to(content, object));
+            let holds = match state.tracked {
+                Some(object) => self.cell_points_to(content, object),
+                // Any caller's object may be the one that matters.
+                None => self.follows_all && content.points.is_some_and(|root| self.is_object(root)),
+            };
             if !holds && choose(self, key, content.class, content.holder) {
                 chosen.push((key, content.class, self.pool.width(content.value)));
             }
@@ -315,6 +332,11 @@ impl<'a> Machine<'a> {
             let content = self.content(key, value, bytes_of(ty), class);
             state.memory_mut().set(key, content);
         }
+    }
+
+    /// A block of this function, or something it was given.
+    fn is_object(&self, root: TermId) -> bool {
+        matches!(self.origin(root), Origin::Block(_) | Origin::Param(_))
     }
 
     /// Forgets what lies in a run of bytes; None: at any offset.
