@@ -10,14 +10,11 @@ use smallvec::SmallVec;
 
 use crate::call::{Site, States};
 use crate::effects::{Effect, Effects};
-use crate::frame::{Class, width_of};
+use crate::frame::{Class, type_of, width_of};
 use crate::machine::Machine;
 use crate::state::{Fate, State};
-use crate::symbols::{Origin, Symbols};
+use crate::symbols::{Origin, Part, Symbols};
 use crate::witness::Event;
-
-/// Unknowns of a callee are numbered from here on among those of the call.
-const FIRST_PART: u32 = 10_000;
 
 /// The callee's symbols in the caller's terms.
 struct Translation<'t> {
@@ -130,7 +127,7 @@ impl Machine<'_> {
                 continue;
             }
             let width = self.pool.width(value);
-            let ty = if width == 64 { Type::Ptr } else { Type::Int(u16::from(width)) };
+            let ty = type_of(width);
             self.store(&mut state, address, value, ty, class, site.inst);
         }
         if !effects.opaque.is_empty() {
@@ -161,11 +158,11 @@ impl Machine<'_> {
             return None;
         }
         let width = width_of(site.call.ret).unwrap_or(64);
-        let Some(result) = effect.result else { return Some(self.unknown(&site.moment, 0, site.call.ret)) };
+        let Some(result) = effect.result else { return Some(self.unknown(&site.moment, Part::Value, site.call.ret)) };
         let result = self.translate(before, site, translation, result);
         let result = self.resized(result, width);
         // The same unknown for all parts: whoever tests it learns which part it was.
-        let told = self.symbols.at(&mut self.pool, site.moment.clone(), 1, width, Origin::Unknown, false);
+        let told = self.symbols.at(&mut self.pool, site.moment.clone(), Part::Told, width, Origin::Unknown, false);
         visible.push(self.pool.eq(told, result));
         Some(result)
     }
@@ -245,7 +242,7 @@ impl Machine<'_> {
         let copied = self.pool.copy_term(&effects.pool, term, &mut |_, symbol| known.get(&symbol).copied(), &mut memo);
         match copied {
             Some(copied) => copied,
-            None => self.unknown(&site.moment, FIRST_PART - 1, Type::Ptr),
+            None => self.unknown(&site.moment, Part::Untold, Type::Ptr),
         }
     }
 
@@ -263,8 +260,9 @@ impl Machine<'_> {
         let callee: &Symbols = &effects.symbols;
         let term = effects.pool.symbol_term(symbol);
         let width = effects.pool.width(term);
-        let ty = if width == 64 { Type::Ptr } else { Type::Int(u16::from(width)) };
-        let part = FIRST_PART + symbol.index() as u32;
+        let ty = type_of(width);
+        let number = symbol.index() as u32;
+        let part = Part::Callee(number);
         let value = match callee.origin_of(&effects.pool, symbol) {
             Origin::Param(index) => match site.args.get(index as usize) {
                 Some(arg) => self.resized(*arg, width),
@@ -274,7 +272,7 @@ impl Machine<'_> {
                 let base = self.translate(before, site, translation, key.base);
                 let address = self.pool.offset(base, key.offset, true);
                 let class = callee.initial_class(key).unwrap_or(Class::Other);
-                let loaded = self.load(before, address, ty, class, &site.moment_of(part));
+                let loaded = self.load(before, address, ty, class, &site.moment_of(number));
                 self.resized(loaded, width)
             }
             Origin::Global(global) => self.symbols.global(&mut self.pool, global),

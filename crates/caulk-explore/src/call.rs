@@ -3,20 +3,20 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use caulk_ir::{CallData, Callee, CompareOp, InstId, Type};
-use caulk_memory::{AccessPath, Offset, PathRoot, PathStep, Relation};
+use caulk_ir::{CallData, Callee, InstId, Type};
+use caulk_memory::{AccessPath, PathRoot, Relation};
 use caulk_program::FuncId;
 use caulk_solver::{TermId, Verdict};
-use caulk_summary::{Action, Block, BlockId, Destination, Guard, Subject, Summary};
+use caulk_summary::{Action, Block, BlockId, Destination, Subject, Summary};
 use caulk_useflow::CallEffect;
 use smallvec::{SmallVec, smallvec};
 
 use crate::effects::Effects;
-use crate::frame::{Class, field_class, is_pointer, width_of};
+use crate::frame::{Class, is_pointer, width_of};
 use crate::machine::Machine;
 use crate::memory::Content;
 use crate::state::{Fate, State};
-use crate::symbols::{Key, Moment, Origin};
+use crate::symbols::{Key, Moment, Origin, Part};
 use crate::witness::Event;
 
 pub type States = SmallVec<[State; 2]>;
@@ -31,7 +31,7 @@ pub struct Site<'c> {
 }
 
 /// Whether an action happens on a path.
-enum Decision {
+pub enum Decision {
     Yes,
     No,
     /// Something decides that the caller cannot see.
@@ -245,7 +245,7 @@ impl<'a> Machine<'a> {
             return Some(result);
         }
         let is_pointer = is_pointer(ty) || origin != Origin::Result(site.inst);
-        Some(self.symbols.at(&mut self.pool, site.moment.clone(), 0, width, origin, is_pointer))
+        Some(self.symbols.at(&mut self.pool, site.moment.clone(), Part::Value, width, origin, is_pointer))
     }
 
     /// A function without side effects gives the same for the same arguments and the same memory.
@@ -261,7 +261,8 @@ impl<'a> Machine<'a> {
             return Some(*known);
         }
         let origin = Origin::Result(site.inst);
-        let result = self.symbols.at(&mut self.pool, site.moment.clone(), 0, width, origin, is_pointer(site.call.ret));
+        let result =
+            self.symbols.at(&mut self.pool, site.moment.clone(), Part::Value, width, origin, is_pointer(site.call.ret));
         self.pure_results.insert(key, result);
         Some(result)
     }
@@ -405,7 +406,7 @@ impl<'a> Machine<'a> {
         let object = state.tracked;
         let holds = state.memory.overlapping(key, 8).any(|(_, c)| object.is_some_and(|o| self.cell_points_to(c, o)));
         if !holds {
-            let value = self.unknown(&site.moment_of(key.offset as u32), 1, Type::Ptr);
+            let value = self.unknown(&site.moment, Part::Written(key.offset), Type::Ptr);
             self.store(state, address, value, Type::Ptr, class, site.inst);
         }
     }
@@ -516,7 +517,7 @@ impl<'a> Machine<'a> {
             return result;
         }
         let origin = Origin::Block(site.inst);
-        Some(self.symbols.at(&mut self.pool, site.moment.clone(), 1 + block.0, 64, origin, true))
+        Some(self.symbols.at(&mut self.pool, site.moment.clone(), Part::Block(block.0), 64, origin, true))
     }
 
     /// A value that the callee put somewhere else; what concerns the object was done by `take_part`.
@@ -544,207 +545,5 @@ impl<'a> Machine<'a> {
             Decision::Yes => written.push((address, class, Some(value))),
             Decision::Hidden | Decision::If(..) => written.push((address, class, None)),
         }
-    }
-
-    // -----------------------------------------------------------------------------------------------------------------
-    // Guards and paths
-
-    fn decide(&mut self, state: &State, site: &Site<'_>, result: Option<TermId>, guard: &Guard) -> Decision {
-        let (condition, otherwise) = match guard {
-            Guard::Always => return Decision::Yes,
-            Guard::Hidden => return Decision::Hidden,
-            Guard::Told(relation, otherwise) => {
-                let Some(result) = result else { return Decision::Hidden };
-                // Inserting into a tree gives back the element that was there already; who ignores that knows of none.
-                if site.call.ret == Type::Ptr && !self.frame.is_used[site.inst] {
-                    return Decision::Hidden;
-                }
-                let condition = self.relation(result, *relation);
-                let otherwise = otherwise.map(|other| self.relation(result, other));
-                (condition, otherwise)
-            }
-            Guard::Given(path, relation) => {
-                let Some(value) = self.path_value(state, site, result, path) else { return Decision::Hidden };
-                let condition = self.relation(value, *relation);
-                let is_known = path.steps.is_empty() || state.facts.implied(&self.pool, condition).is_some();
-                if !is_known {
-                    return Decision::Hidden;
-                }
-                (condition, None)
-            }
-        };
-        match state.facts.implied(&self.pool, condition) {
-            Some(true) => Decision::Yes,
-            Some(false) => Decision::No,
-            None => {
-                let otherwise = otherwise.unwrap_or_else(|| self.pool.not(condition));
-                Decision::If(condition, otherwise)
-            }
-        }
-    }
-
-    pub fn assume(&mut self, state: &mut State, value: TermId, relation: Relation) -> Verdict {
-        let condition = self.relation(value, relation);
-        state.facts.assume(&mut self.pool, condition)
-    }
-
-    /// A comparison with a constant, as a term. Numbers are signed.
-    pub fn relation(&mut self, value: TermId, relation: Relation) -> TermId {
-        let width = self.pool.width(value);
-        let smallest = i64::MIN >> (64 - u32::from(width));
-        let largest = i64::MAX >> (64 - u32::from(width));
-        let mut constant = |c: i64| self.pool.constant(width, c as u64);
-        match relation {
-            Relation::Eq(c) => {
-                let c = constant(c);
-                self.compare(CompareOp::Eq, value, c)
-            }
-            Relation::Ne(c) => {
-                let c = constant(c);
-                self.compare(CompareOp::Ne, value, c)
-            }
-            Relation::Range(low, high) => {
-                let (from, to) = (constant(low.max(smallest)), constant(high.min(largest)));
-                let above = if low <= smallest { self.pool.boolean(true) } else { self.pool.sge(value, from) };
-                let below = if high >= largest { self.pool.boolean(true) } else { self.pool.sle(value, to) };
-                self.pool.and(above, below)
-            }
-        }
-    }
-
-    /// The value of a callee's path, before the call.
-    pub fn path_value(
-        &mut self,
-        state: &State,
-        site: &Site<'_>,
-        result: Option<TermId>,
-        path: &AccessPath,
-    ) -> Option<TermId> {
-        let mut value = self.path_root(site, result, path)?;
-        for step in &path.steps {
-            let (address, class) = self.step_address(site, value, step);
-            value = self.load_any(state, address, class, &site.moment);
-        }
-        Some(value)
-    }
-
-    /// The address of the last cell of a path.
-    fn path_address(
-        &mut self,
-        state: &State,
-        site: &Site<'_>,
-        result: Option<TermId>,
-        path: &AccessPath,
-    ) -> Option<(TermId, Class)> {
-        let mut value = self.path_root(site, result, path)?;
-        let (last, before) = path.steps.split_last()?;
-        for step in before {
-            let (address, class) = self.step_address(site, value, step);
-            value = self.load_any(state, address, class, &site.moment);
-        }
-        self.root(value)?;
-        Some(self.step_address(site, value, last))
-    }
-
-    fn path_root(&mut self, site: &Site<'_>, result: Option<TermId>, path: &AccessPath) -> Option<TermId> {
-        match path.root {
-            PathRoot::Param(index) => site.args.get(index as usize).copied(),
-            PathRoot::Return => result,
-            PathRoot::Global(global) => Some(self.symbols.global(&mut self.pool, global)),
-        }
-    }
-
-    fn step_address(&mut self, site: &Site<'_>, base: TermId, step: &PathStep) -> (TermId, Class) {
-        let class = match (step.field, self.origin(base)) {
-            (Some((ty, offset)), _) => field_class(self.frame.program, ty, offset),
-            (None, Origin::Global(global)) => Class::Global(global),
-            (None, Origin::Local(local)) => Class::Local(local),
-            _ => Class::Other,
-        };
-        match step.offset {
-            Offset::Known(offset) => (self.pool.offset(base, offset, true), class),
-            // Some element, not known which.
-            Offset::Any => {
-                let root = self.root(base).unwrap_or(base);
-                (self.derived(&site.moment, 900, root, Type::Ptr), class)
-            }
-        }
-    }
-
-    /// What a cell holds, whatever its width is.
-    fn load_any(&mut self, state: &State, address: TermId, class: Class, moment: &Moment) -> TermId {
-        let key = self.key(address);
-        if let Some(content) = state.memory.get(key) {
-            return content.value;
-        }
-        let known = self.symbols.initial_cells().iter().find(|cell| cell.key == key).map(|cell| cell.value);
-        match known {
-            Some(term) if !state.memory.is_zeroed(key, 1) => term,
-            _ => self.load(state, address, Type::Ptr, class, moment),
-        }
-    }
-
-    // -----------------------------------------------------------------------------------------------------------------
-    // What callees write
-
-    /// Forgets what the callees may have changed: what they can reach by their arguments or by globals, and write to.
-    pub fn forget_modified(&mut self, state: &mut State, site: &Site<'_>) {
-        let given: SmallVec<[Option<TermId>; 4]> = site.args.iter().map(|a| self.root(*a)).collect();
-        let keys: SmallVec<[Key; 4]> = site.args.iter().map(|a| self.key(*a)).collect();
-        let program = self.frame.program;
-        let targets = site.targets.clone();
-        let is_const = |target: FuncId, index: usize| {
-            let declared = program.function(target).declaration;
-            declared.params.get(index).is_some_and(|p| p.pointee.is_const || p.flags.read_only)
-        };
-        let choose = |machine: &Self, key: Key, class: Class, holder: Option<TermId>| {
-            let Some(root) = holder else { return false };
-            let Some((above, is_global)) = machine.reached_from(root, &given) else { return false };
-            if targets.is_empty() {
-                return !is_global;
-            }
-            targets.iter().any(|&target| {
-                if !program.has_body(target) {
-                    return above.is_some_and(|index| given[index] == Some(root) && !is_const(target, index));
-                }
-                let world = machine.world;
-                (matches!(class, Class::Field(..) | Class::Global(_)) && world.writes(target, class))
-                    || above.is_some_and(|index| {
-                        world.writes(target, Class::Other)
-                            && (key == keys[index]
-                                || (given[index] == Some(root) && !matches!(class, Class::Field(..))))
-                    })
-            })
-        };
-        self.forget_where(state, site.inst, choose);
-        for (index, root) in given.iter().enumerate() {
-            let writes = |t: &FuncId| match program.has_body(*t) {
-                true => self.world.writes(*t, Class::Other),
-                false => !is_const(*t, index),
-            };
-            if let Some(root) = root
-                && (site.targets.is_empty() || site.targets.iter().any(writes))
-            {
-                state.memory_mut().forget_zeroes(*root);
-            }
-        }
-    }
-
-    /// The argument from which loads lead to an object, or that a global leads to it. None: neither.
-    pub fn reached_from(&self, root: TermId, given: &[Option<TermId>]) -> Option<(Option<usize>, bool)> {
-        /// Loads followed upwards.
-        const MAX_LOADS: usize = 8;
-        let mut at = root;
-        for _ in 0..MAX_LOADS {
-            if let Some(index) = given.iter().position(|g| *g == Some(at)) {
-                return Some((Some(index), false));
-            }
-            match self.origin(at) {
-                Origin::Initial(key) => at = self.root(key.base)?,
-                Origin::Global(_) => return Some((None, true)),
-                _ => return None,
-            }
-        }
-        None
     }
 }

@@ -19,7 +19,7 @@ pub struct ExploreConfig {
     pub max_effects: usize,
     /// Functions that one call may reach, for their guarded summaries to be used.
     pub max_targets: usize,
-    /// Cells of memory in one state; a function that writes more is cut.
+    /// Cells of memory in one state. What is written beyond is lost, and the path counts as blurred.
     pub max_cells: usize,
     pub solver: SolverConfig,
 }

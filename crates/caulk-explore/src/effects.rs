@@ -80,8 +80,7 @@ fn work_out(world: &World<'_>, function: FuncId) -> Option<Effects> {
     // What is returned tells callers, so it matters wherever it is decided.
     let decides = |inst| body.insts[inst].is_terminator() || world.depends_on_arguments(function, inst);
     let frame = Frame::new(world.program, function, &body, &decides);
-    let mut machine = Machine::new(world, &frame);
-    machine.follows_all = true;
+    let machine = Machine::new(world, &frame);
     let mut search = Search::new(machine, Goal::Effects, world.config.max_callee_steps);
     search.run();
     if search.cut || search.ends.iter().any(|end| end.state.is_blurred) {

@@ -265,6 +265,11 @@ pub fn width_of(ty: Type) -> Option<u8> {
     }
 }
 
+/// A type whose values are terms of a width, where nothing better is known.
+pub fn type_of(width: u8) -> Type {
+    if width == 64 { Type::Ptr } else { Type::Int(u16::from(width)) }
+}
+
 /// Bytes a value takes in memory.
 pub fn bytes_of(ty: Type) -> u64 {
     ty.bytes(8)

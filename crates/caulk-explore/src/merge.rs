@@ -86,7 +86,7 @@ impl Search<'_, '_> {
     }
 
     /// Paths inside a block that became too many: only what must agree keeps them apart.
-    pub fn squeeze(&mut self, _block: BlockId, states: Vec<State>) -> Vec<State> {
+    pub fn squeeze(&mut self, states: Vec<State>) -> Vec<State> {
         let mut groups: BTreeMap<Signature, Vec<State>> = BTreeMap::new();
         for state in states {
             let signature = self.signature(&state, None);

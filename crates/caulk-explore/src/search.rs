@@ -3,19 +3,16 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use caulk_ir::{BinaryOp, BlockId, Body, EntityVec, Inst, InstId, Operand, Type};
+use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand};
 use caulk_solver::{Answer, TermId, Verdict};
 use caulk_useflow::{Candidate, Kind};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::call::{States, Wanted};
-use crate::frame::is_pointer;
 use crate::machine::Machine;
-use crate::memory::Content;
 use crate::mstg::{ObjectStates, Transitions, note};
-use crate::state::{Fate, Round, State};
-use crate::symbols::Key;
+use crate::state::{Round, State};
 use crate::witness::Event;
 
 /// What is looked for.
@@ -81,7 +78,8 @@ pub struct Search<'a, 'g> {
 }
 
 impl<'a, 'g> Search<'a, 'g> {
-    pub fn new(machine: Machine<'a>, goal: Goal<'g>, max_steps: usize) -> Self {
+    pub fn new(mut machine: Machine<'a>, goal: Goal<'g>, max_steps: usize) -> Self {
+        machine.follows_all = matches!(goal, Goal::Effects);
         let frame = machine.frame;
         let everywhere = || vec![true; frame.body.blocks.len()].into();
         let (to_start, to_end, count) = match goal {
@@ -141,7 +139,7 @@ impl<'a, 'g> Search<'a, 'g> {
                 Inst::Call(_) => {
                     states = states.into_iter().flat_map(|s| self.noted_call(s, inst)).collect();
                     if states.len() > self.machine.world.config.max_states {
-                        states = self.squeeze(block, states);
+                        states = self.squeeze(states);
                     }
                 }
                 Inst::Invoke { normal, unwind, .. } => {
@@ -402,94 +400,6 @@ impl<'a, 'g> Search<'a, 'g> {
             }
         }
         values
-    }
-
-    /// One more round of a loop. False: there were enough.
-    fn next_round(&mut self, state: &mut State, header: BlockId) -> bool {
-        let limit = self.machine.world.config.concrete_rounds;
-        let Some(round) = state.rounds.iter_mut().find(|r| r.header == header) else {
-            state.rounds.push(Round { header, count: 1, before: state.memory.clone() });
-            return true;
-        };
-        round.count += 1;
-        let (count, before) = (round.count, round.before.clone());
-        if count == limit + 1 {
-            self.generalise(state, header, &before);
-        }
-        count <= limit + 1
-    }
-
-    /// The general round: what the loop writes is unknown from now on.
-    fn generalise(&mut self, state: &mut State, header: BlockId, before: &Rc<crate::memory::Memory>) {
-        let frame = self.machine.frame;
-        for inst in frame.body.blocks[header].insts() {
-            let Inst::Phi { ty, .. } = &frame.body.insts[inst] else { break };
-            let Some(value) = state.get(inst) else { continue };
-            let is_object = self.machine.root(value).is_some_and(|root| state.fates.contains_key(&root));
-            if is_object && is_pointer(*ty) {
-                continue;
-            }
-            let moment = self.machine.moment(state, inst);
-            let unknown = self.machine.unknown(&moment, 0, *ty);
-            if self.only_grows(inst, header) && self.machine.pool.width(value) == self.machine.pool.width(unknown) {
-                let grown = self.machine.pool.sge(unknown, value);
-                state.facts.assume(&mut self.machine.pool, grown);
-            }
-            state.set(inst, unknown);
-        }
-        let changed: Vec<(Key, Content)> =
-            state.memory.iter().filter(|(at, c)| before.get(*at) != Some(*c)).map(|(at, c)| (at, *c)).collect();
-        let first = frame.body.blocks[header].first;
-        let moment = self.machine.moment(state, first);
-        for (part, (key, content)) in changed.into_iter().enumerate() {
-            let holds = state.tracked.is_some_and(|object| self.machine.cell_points_to(&content, object));
-            if holds && self.machine.pool.as_symbol(key.base).is_none() {
-                // One of many: it belongs to the collection now.
-                self.machine.settle(state, Fate::Kept);
-            }
-            // Links between blocks of this path stay: a list built in rounds is held by its head.
-            if holds || content.points.is_some_and(|root| state.fates.contains_key(&root)) {
-                continue;
-            }
-            let width = self.machine.pool.width(content.value);
-            let ty = if width == 64 { Type::Ptr } else { Type::Int(u16::from(width)) };
-            let value = self.machine.unknown(&moment, 2000 + part as u32, ty);
-            let content = self.machine.content(key, value, content.bytes, content.class);
-            state.memory_mut().set(key, content);
-        }
-    }
-
-    /// Whether a loop's counter is only ever added to.
-    fn only_grows(&self, phi: InstId, header: BlockId) -> bool {
-        /// Choices within the loop that are looked through.
-        const MAX_CHOICES: usize = 16;
-        let body = self.machine.frame.body;
-        let Inst::Phi { incoming, ty: Type::Int(_) } = &body.insts[phi] else { return false };
-        let back = incoming.iter().filter(|(from, _)| self.machine.frame.is_back_edge(*from, header));
-        let mut work: Vec<Operand> = back.map(|(_, operand)| *operand).collect();
-        let mut seen: Vec<InstId> = Vec::new();
-        while let Some(operand) = work.pop() {
-            let Operand::Value(value) = operand else { return false };
-            if value == phi || seen.contains(&value) {
-                continue;
-            }
-            seen.push(value);
-            match &body.insts[value] {
-                Inst::Binary { op: BinaryOp::Add, lhs, rhs, .. } => {
-                    let step = body.constant(*rhs).and_then(|c| c.as_signed());
-                    if step.is_none_or(|step| step < 0) {
-                        return false;
-                    }
-                    work.push(*lhs);
-                }
-                Inst::Phi { incoming, .. } => work.extend(incoming.iter().map(|(_, operand)| *operand)),
-                _ => return false,
-            }
-            if seen.len() > MAX_CHOICES {
-                return false;
-            }
-        }
-        true
     }
 
     fn end(&mut self, state: State, inst: InstId, result: Option<TermId>) {

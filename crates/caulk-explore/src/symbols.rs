@@ -43,12 +43,37 @@ struct Symbol {
 /// When an instruction is executed: itself, and the rounds of the loops around it.
 pub type Moment = (InstId, SmallVec<[u32; 2]>);
 
+/// Which of the unknowns of one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// The value of the instruction itself.
+    Value,
+    /// What a callee's result tells, whichever way the callee went.
+    Told,
+    /// A block that a call makes and does not return.
+    Block(u32),
+    /// Some element of an array.
+    Element,
+    /// A cell that a call may have written to, by its offset.
+    Written(i64),
+    /// The n-th cell that is forgotten.
+    Forgotten(u32),
+    /// The n-th cell that a loop writes.
+    Looped(u32),
+    /// A value that was not the same on paths that met.
+    Met(u32),
+    /// A symbol of a callee.
+    Callee(u32),
+    /// A term of a callee that cannot be told in the caller's words.
+    Untold,
+}
+
 /// All symbols of one execution. The same thing gets the same symbol on every path, so that paths can meet again.
 #[derive(Debug, Default)]
 pub struct Symbols {
     table: Vec<Symbol>,
     fixed: FxHashMap<FixedKey, TermId>,
-    at: FxHashMap<(Moment, u32), TermId>,
+    at: FxHashMap<(Moment, Part), TermId>,
     /// Initial contents in the order they were first asked for.
     initial: Vec<InitialCell>,
     initial_index: FxHashMap<(Key, u8), usize>,
@@ -110,7 +135,7 @@ impl Symbols {
         &mut self,
         pool: &mut TermPool,
         moment: Moment,
-        part: u32,
+        part: Part,
         width: u8,
         origin: Origin,
         is_pointer: bool,

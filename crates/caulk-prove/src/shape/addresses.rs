@@ -18,17 +18,7 @@ impl Shape {
     }
 
     pub(super) fn way(&self, program: &Program, address: Operand) -> (Operand, Way) {
-        let mut chain = Vec::new();
-        let mut at = address;
-        while let Operand::Value(value) = at {
-            match self.derived_from(value) {
-                Some(base) => {
-                    chain.push(value);
-                    at = base;
-                }
-                None => break,
-            }
-        }
+        let (at, chain) = self.derivation(address);
         let mut way = Way { field: None, offset: Some(0) };
         for value in chain.into_iter().rev() {
             if let Inst::Address { steps, .. } = &self.body.insts[value] {

@@ -14,6 +14,7 @@ use caulk_ir::{
     BlockId, Body, CallData, CastOp, Constant, DominatorTree, EntityVec, Inst, InstId, Operand, Step, Type,
 };
 use caulk_program::{FuncId, Program, TypeId, UnitId};
+use smallvec::SmallVec;
 
 pub use addresses::Part;
 
@@ -113,24 +114,13 @@ impl Shape {
     }
 
     /// The value that an operand is computed from by offsets.
-    pub fn base(&self, mut operand: Operand) -> Operand {
-        while let Operand::Value(value) = operand {
-            match self.derived_from(value) {
-                Some(base) => operand = base,
-                None => break,
-            }
-        }
-        operand
+    pub fn base(&self, operand: Operand) -> Operand {
+        self.derivation(operand).0
     }
 
-    /// The holder behind an operand.
-    pub fn holder(&self, operand: Operand) -> Option<InstId> {
-        self.base(operand).value().filter(|v| self.is_holder(*v))
-    }
-
-    /// The expression an operand stands for. Offsets are spelled out, so that equal addresses look equal.
-    pub fn expr(&self, program: &Program, operand: Operand) -> Expr {
-        let mut chain = Vec::new();
+    /// That value, and the values on the way to it, outermost first.
+    fn derivation(&self, operand: Operand) -> (Operand, SmallVec<[InstId; 4]>) {
+        let mut chain = SmallVec::new();
         let mut at = operand;
         while let Operand::Value(value) = at {
             match self.derived_from(value) {
@@ -141,6 +131,17 @@ impl Shape {
                 None => break,
             }
         }
+        (at, chain)
+    }
+
+    /// The holder behind an operand.
+    pub fn holder(&self, operand: Operand) -> Option<InstId> {
+        self.base(operand).value().filter(|v| self.is_holder(*v))
+    }
+
+    /// The expression an operand stands for. Offsets are spelled out, so that equal addresses look equal.
+    pub fn expr(&self, program: &Program, operand: Operand) -> Expr {
+        let (at, chain) = self.derivation(operand);
         let mut expr = self.root_expr(program, at);
         for value in chain.into_iter().rev() {
             if let Inst::Address { steps, .. } = &self.body.insts[value] {

@@ -1,0 +1,101 @@
+//! Loops: some rounds as they are, then one in general.
+
+use std::rc::Rc;
+
+use caulk_ir::{BinaryOp, BlockId, Inst, InstId, Operand, Type};
+
+use crate::frame::{is_pointer, type_of};
+use crate::memory::{Content, Memory};
+use crate::search::Search;
+use crate::state::{Fate, Round, State};
+use crate::symbols::{Key, Part};
+
+impl Search<'_, '_> {
+    /// One more round of a loop. False: there were enough.
+    pub fn next_round(&mut self, state: &mut State, header: BlockId) -> bool {
+        let limit = self.machine.world.config.concrete_rounds;
+        let Some(round) = state.rounds.iter_mut().find(|r| r.header == header) else {
+            state.rounds.push(Round { header, count: 1, before: state.memory.clone() });
+            return true;
+        };
+        round.count += 1;
+        let (count, before) = (round.count, round.before.clone());
+        if count == limit + 1 {
+            self.generalise(state, header, &before);
+        }
+        count <= limit + 1
+    }
+
+    /// The general round: what the loop writes is unknown from now on.
+    fn generalise(&mut self, state: &mut State, header: BlockId, before: &Rc<Memory>) {
+        let frame = self.machine.frame;
+        for inst in frame.body.blocks[header].insts() {
+            let Inst::Phi { ty, .. } = &frame.body.insts[inst] else { break };
+            let Some(value) = state.get(inst) else { continue };
+            let is_object = self.machine.root(value).is_some_and(|root| state.fates.contains_key(&root));
+            if is_object && is_pointer(*ty) {
+                continue;
+            }
+            let moment = self.machine.moment(state, inst);
+            let unknown = self.machine.unknown(&moment, Part::Value, *ty);
+            if self.only_grows(inst, header) && self.machine.pool.width(value) == self.machine.pool.width(unknown) {
+                let grown = self.machine.pool.sge(unknown, value);
+                state.facts.assume(&mut self.machine.pool, grown);
+            }
+            state.set(inst, unknown);
+        }
+        let changed: Vec<(Key, Content)> =
+            state.memory.iter().filter(|(at, c)| before.get(*at) != Some(*c)).map(|(at, c)| (at, *c)).collect();
+        let first = frame.body.blocks[header].first;
+        let moment = self.machine.moment(state, first);
+        for (part, (key, content)) in changed.into_iter().enumerate() {
+            let holds = state.tracked.is_some_and(|object| self.machine.cell_points_to(&content, object));
+            if holds && self.machine.pool.as_symbol(key.base).is_none() {
+                // One of many: it belongs to the collection now.
+                self.machine.settle(state, Fate::Kept);
+            }
+            // Links between blocks of this path stay: a list built in rounds is held by its head.
+            if holds || content.points.is_some_and(|root| state.fates.contains_key(&root)) {
+                continue;
+            }
+            let width = self.machine.pool.width(content.value);
+            let ty = type_of(width);
+            let value = self.machine.unknown(&moment, Part::Looped(part as u32), ty);
+            let content = self.machine.content(key, value, content.bytes, content.class);
+            state.memory_mut().set(key, content);
+        }
+    }
+
+    /// Whether a loop's counter is only ever added to.
+    fn only_grows(&self, phi: InstId, header: BlockId) -> bool {
+        /// Choices within the loop that are looked through.
+        const MAX_CHOICES: usize = 16;
+        let body = self.machine.frame.body;
+        let Inst::Phi { incoming, ty: Type::Int(_) } = &body.insts[phi] else { return false };
+        let back = incoming.iter().filter(|(from, _)| self.machine.frame.is_back_edge(*from, header));
+        let mut work: Vec<Operand> = back.map(|(_, operand)| *operand).collect();
+        let mut seen: Vec<InstId> = Vec::new();
+        while let Some(operand) = work.pop() {
+            let Operand::Value(value) = operand else { return false };
+            if value == phi || seen.contains(&value) {
+                continue;
+            }
+            seen.push(value);
+            match &body.insts[value] {
+                Inst::Binary { op: BinaryOp::Add, lhs, rhs, .. } => {
+                    let step = body.constant(*rhs).and_then(|c| c.as_signed());
+                    if step.is_none_or(|step| step < 0) {
+                        return false;
+                    }
+                    work.push(*lhs);
+                }
+                Inst::Phi { incoming, .. } => work.extend(incoming.iter().map(|(_, operand)| *operand)),
+                _ => return false,
+            }
+            if seen.len() > MAX_CHOICES {
+                return false;
+            }
+        }
+        true
+    }
+}

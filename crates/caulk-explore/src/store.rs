@@ -1,0 +1,271 @@
+//! Memory of a path as instructions see it: loads, stores, copies, and what is forgotten.
+
+use std::rc::Rc;
+
+use caulk_ir::{Constant, Initialiser, InstId, Type};
+use caulk_solver::TermId;
+
+use crate::frame::{Class, bytes_of, is_pointer, type_of, width_of};
+use crate::machine::Machine;
+use crate::memory::Content;
+use crate::state::{Fate, State};
+use crate::symbols::{Key, Moment, Origin, Part};
+use crate::witness::Event;
+
+impl Machine<'_> {
+    pub fn key(&self, address: TermId) -> Key {
+        let (base, offset) = self.pool.split_offset(address);
+        Key { base, offset: offset as i64 }
+    }
+
+    pub fn load(&mut self, state: &State, address: TermId, ty: Type, class: Class, moment: &Moment) -> TermId {
+        let key = self.key(address);
+        let bytes = bytes_of(ty);
+        let Some(width) = width_of(ty) else {
+            let parts: Vec<TermId> = state.memory.overlapping(key, bytes).map(|(_, c)| c.value).collect();
+            return self.unknown_from(state, moment, ty, &parts);
+        };
+        if let Some(content) = state.memory.get(key) {
+            let known = self.pool.width(content.value);
+            if known == width {
+                return content.value;
+            }
+            if known > width {
+                return self.pool.trunc(content.value, width);
+            }
+        }
+        let parts: Vec<TermId> = state.memory.overlapping(key, bytes).map(|(_, c)| c.value).collect();
+        if !parts.is_empty() {
+            return self.unknown_from(state, moment, ty, &parts);
+        }
+        if let Some(object) = self.may_hold_elsewhere(state, key, class) {
+            return self.derived(moment, Part::Value, object, ty);
+        }
+        if state.memory.is_zeroed(key, bytes) {
+            return self.pool.constant(width, 0);
+        }
+        if let Some(value) = self.constant_contents(key, ty) {
+            return value;
+        }
+        self.symbols.initial(&mut self.pool, key, width, class, is_pointer(ty))
+    }
+
+    /// The object, if a cell that may be the one at `key` (another element of the same array, say) holds it.
+    fn may_hold_elsewhere(&self, state: &State, key: Key, class: Class) -> Option<TermId> {
+        let object = state.tracked?;
+        let root = self.root(key.base)?;
+        let meets = |(at, content): (Key, &Content)| {
+            at.base != key.base
+                && content.class.meets(class)
+                && self.cell_points_to(content, object)
+                && content.holder == Some(root)
+        };
+        state.memory.iter().any(meets).then_some(object)
+    }
+
+    /// What a constant global holds.
+    fn constant_contents(&mut self, key: Key, ty: Type) -> Option<TermId> {
+        let Origin::Global(global) = self.origin(key.base) else { return None };
+        let info = self.frame.program.global(global);
+        if !info.declaration.is_const {
+            return None;
+        }
+        let width = width_of(ty)?;
+        match &info.declaration.init {
+            Initialiser::Zero => Some(self.pool.constant(width, 0)),
+            Initialiser::Items { items, complete } => {
+                let item = items.iter().find(|item| i64::try_from(item.offset) == Ok(key.offset));
+                match item.map(|item| item.value) {
+                    Some(Constant::Int { bits, value }) if bits == u16::from(width) => {
+                        Some(self.pool.constant(width, value))
+                    }
+                    Some(Constant::Null) => Some(self.pool.constant(width, 0)),
+                    Some(_) => None,
+                    None => complete.then(|| self.pool.constant(width, 0)),
+                }
+            }
+            _ => None,
+        }
+    }
+
+    pub fn store(&mut self, state: &mut State, address: TermId, value: TermId, ty: Type, class: Class, inst: InstId) {
+        let key = self.key(address);
+        let bytes = bytes_of(ty);
+        if let Some(object) = state.tracked {
+            let held = state.memory.overlapping(key, bytes).any(|(_, c)| self.cell_points_to(c, object));
+            let holds = self.points_to(value, object);
+            if held && !holds {
+                state.trail.add(inst, Event::Overwritten);
+            }
+            if holds {
+                state.trail.add(inst, Event::Stored);
+            }
+        }
+        if self.is_relinked(state, key, bytes, value, inst) {
+            self.settle(state, Fate::Kept);
+        }
+        self.forget_siblings(state, key, class, inst);
+        if state.memory.len() < self.world.config.max_cells {
+            let content = self.content(key, value, bytes, class);
+            state.memory_mut().set(key, content);
+        } else {
+            state.is_blurred = true;
+        }
+        if !self.root(key.base).is_some_and(|r| matches!(self.origin(r), Origin::Local(_))) {
+            self.touch(state);
+        }
+    }
+
+    /// A callee puts something else where memory of others led to the object. A list that is appended to moves its tail on, and
+    /// what it does with the rest is the list's affair.
+    fn is_relinked(&self, state: &State, key: Key, bytes: u64, value: TermId, inst: InstId) -> bool {
+        let Some(object) = state.tracked.filter(|_| self.frame.body.insts[inst].call().is_some()) else { return false };
+        let is_others =
+            self.root(key.base).is_some_and(|r| !matches!(self.origin(r), Origin::Local(_) | Origin::Block(_)));
+        let led = |content: &Content| content.points.is_some() && self.leads_to(state, content.value, object);
+        is_others && state.memory.overlapping(key, bytes).any(|(_, c)| led(c)) && !self.leads_to(state, value, object)
+    }
+
+    /// Memory that others see has changed.
+    pub fn touch(&mut self, state: &mut State) {
+        self.versions += 1;
+        state.version = self.versions;
+    }
+
+    /// Other elements of an array that may be the one that is written to.
+    fn forget_siblings(&mut self, state: &mut State, key: Key, class: Class, inst: InstId) {
+        let Some(root) = self.root(key.base) else { return };
+        let is_element = self.pool.as_symbol(key.base).is_none();
+        let is_sibling = |machine: &Self, at: Key, c: Class, holder: Option<TermId>| {
+            holder == Some(root)
+                && at.base != key.base
+                && c.meets(class)
+                && (is_element || machine.pool.as_symbol(at.base).is_none())
+        };
+        self.forget_where(state, inst, is_sibling);
+    }
+
+    /// Cells chosen hold something unknown from now on, except where they hold the object: who may or may not hold it goes on
+    /// holding it.
+    pub fn forget_where(
+        &mut self,
+        state: &mut State,
+        inst: InstId,
+        choose: impl Fn(&Self, Key, Class, Option<TermId>) -> bool,
+    ) {
+        let mut chosen: Vec<(Key, Class, u8)> = Vec::new();
+        for (key, content) in state.memory.iter() {
+            let holds = match state.tracked {
+                Some(object) => self.cell_points_to(content, object),
+                // Any caller's object may be the one that matters.
+                None => self.follows_all && content.points.is_some_and(|root| self.is_object(root)),
+            };
+            if !holds && choose(self, key, content.class, content.holder) {
+                chosen.push((key, content.class, self.pool.width(content.value)));
+            }
+        }
+        for cell in self.symbols.initial_cells() {
+            if choose(self, cell.key, cell.class, cell.holder) && state.memory.get(cell.key).is_none() {
+                chosen.push((cell.key, cell.class, self.pool.width(cell.value)));
+            }
+        }
+        if chosen.is_empty() {
+            return;
+        }
+        let moment = self.moment(state, inst);
+        for (part, (key, class, width)) in chosen.into_iter().enumerate() {
+            let ty = type_of(width);
+            let value = self.unknown(&moment, Part::Forgotten(part as u32), ty);
+            let content = self.content(key, value, bytes_of(ty), class);
+            state.memory_mut().set(key, content);
+        }
+    }
+
+    /// A block of this function, or something it was given.
+    fn is_object(&self, root: TermId) -> bool {
+        matches!(self.origin(root), Origin::Block(_) | Origin::Param(_))
+    }
+
+    /// Forgets what lies in a run of bytes; None: at any offset.
+    pub fn forget_range(&mut self, state: &mut State, address: TermId, bytes: Option<u64>, inst: InstId) {
+        let key = self.key(address);
+        let end = bytes.map(|b| key.offset.saturating_add(b.min(i64::MAX as u64) as i64));
+        state.memory_mut().forget_zeroes(key.base);
+        let inside = |_: &Self, at: Key, _: Class, _: Option<TermId>| {
+            at.base == key.base && end.is_none_or(|end| key.offset <= at.offset && at.offset < end)
+        };
+        self.forget_where(state, inst, inside);
+    }
+
+    /// Memory that the function did not make itself: what is in it callers know better.
+    fn is_callers(&self, key: Key) -> bool {
+        let root = self.root(key.base).map(|root| self.origin(root));
+        matches!(root, Some(Origin::Param(_) | Origin::Initial(_)))
+    }
+
+    pub fn copy(&mut self, state: &mut State, dst: TermId, src: TermId, len: TermId, inst: InstId) {
+        let (from, to) = (self.key(src), self.key(dst));
+        let bytes = state.facts.value(&self.pool, len);
+        let Some(bytes) = bytes else {
+            // How much goes over is not known: what held the object may hold it twice now.
+            let holds = state.tracked.is_some_and(|object| {
+                state.memory.iter().any(|(at, c)| at.base == from.base && self.cell_points_to(c, object))
+            });
+            if holds && from.base != to.base {
+                self.settle(state, Fate::Kept);
+            }
+            return self.forget_range(state, dst, None, inst);
+        };
+        let mut carried: Vec<(Key, Content)> = state.memory.overlapping(from, bytes).map(|(at, c)| (at, *c)).collect();
+        for cell in self.symbols.initial_cells() {
+            let end = from.offset.saturating_add(bytes as i64);
+            if cell.key.base == from.base
+                && (from.offset..end).contains(&cell.key.offset)
+                && !carried.iter().any(|(known, _)| *known == cell.key)
+            {
+                let bytes = u64::from(self.pool.width(cell.value)).div_ceil(8);
+                carried.push((cell.key, self.content(cell.key, cell.value, bytes, cell.class)));
+            }
+        }
+        if self.follows_all && self.is_callers(from) {
+            Rc::make_mut(&mut state.copies).push((to, from, bytes));
+        }
+        let zeroed = state.memory.is_zeroed(from, bytes);
+        if let Some(object) = state.tracked
+            && state.memory.overlapping(to, bytes).any(|(_, c)| self.cell_points_to(c, object))
+        {
+            state.trail.add(inst, Event::Overwritten);
+        }
+        let gone: Vec<Key> = state.memory.overlapping(to, bytes).map(|(at, _)| at).collect();
+        for at in gone {
+            state.memory_mut().remove(at);
+        }
+        self.forget_range(state, dst, Some(bytes), inst);
+        if zeroed {
+            state.memory_mut().zero(to, bytes);
+        }
+        for (at, content) in carried {
+            let offset = to.offset.saturating_add(at.offset.saturating_sub(from.offset));
+            let key = Key { base: to.base, offset };
+            let content = self.content(key, content.value, content.bytes, content.class);
+            state.memory_mut().set(key, content);
+        }
+        self.touch(state);
+    }
+
+    pub fn fill(&mut self, state: &mut State, dst: TermId, byte: TermId, len: TermId, inst: InstId) {
+        let zero = self.pool.as_const(byte) == Some(0);
+        let bytes = state.facts.value(&self.pool, len);
+        let key = self.key(dst);
+        if let Some(object) = state.tracked
+            && state.memory.overlapping(key, bytes.unwrap_or(1)).any(|(_, c)| self.cell_points_to(c, object))
+        {
+            state.trail.add(inst, Event::Overwritten);
+        }
+        match bytes {
+            Some(bytes) if zero => state.memory_mut().zero(key, bytes),
+            bytes => self.forget_range(state, dst, bytes, inst),
+        }
+        self.touch(state);
+    }
+}

@@ -1,0 +1,74 @@
+//! What callees may have written: by class, and only where they can reach.
+
+use caulk_program::FuncId;
+use caulk_solver::TermId;
+use smallvec::SmallVec;
+
+use crate::call::Site;
+use crate::frame::Class;
+use crate::machine::Machine;
+use crate::state::State;
+use crate::symbols::{Key, Origin};
+
+impl Machine<'_> {
+    /// Forgets what the callees may have changed: what they can reach by their arguments or by globals, and write to.
+    pub fn forget_modified(&mut self, state: &mut State, site: &Site<'_>) {
+        let given: SmallVec<[Option<TermId>; 4]> = site.args.iter().map(|a| self.root(*a)).collect();
+        let keys: SmallVec<[Key; 4]> = site.args.iter().map(|a| self.key(*a)).collect();
+        let program = self.frame.program;
+        let targets = site.targets.clone();
+        let is_const = |target: FuncId, index: usize| {
+            let declared = program.function(target).declaration;
+            declared.params.get(index).is_some_and(|p| p.pointee.is_const || p.flags.read_only)
+        };
+        let choose = |machine: &Self, key: Key, class: Class, holder: Option<TermId>| {
+            let Some(root) = holder else { return false };
+            let Some((above, is_global)) = machine.reached_from(root, &given) else { return false };
+            if targets.is_empty() {
+                return !is_global;
+            }
+            targets.iter().any(|&target| {
+                if !program.has_body(target) {
+                    return above.is_some_and(|index| given[index] == Some(root) && !is_const(target, index));
+                }
+                let world = machine.world;
+                (matches!(class, Class::Field(..) | Class::Global(_)) && world.writes(target, class))
+                    || above.is_some_and(|index| {
+                        world.writes(target, Class::Other)
+                            && (key == keys[index]
+                                || (given[index] == Some(root) && !matches!(class, Class::Field(..))))
+                    })
+            })
+        };
+        self.forget_where(state, site.inst, choose);
+        for (index, root) in given.iter().enumerate() {
+            let writes = |t: &FuncId| match program.has_body(*t) {
+                true => self.world.writes(*t, Class::Other),
+                false => !is_const(*t, index),
+            };
+            if let Some(root) = root
+                && (site.targets.is_empty() || site.targets.iter().any(writes))
+            {
+                state.memory_mut().forget_zeroes(*root);
+            }
+        }
+    }
+
+    /// The argument from which loads lead to an object, or that a global leads to it. None: neither.
+    pub fn reached_from(&self, root: TermId, given: &[Option<TermId>]) -> Option<(Option<usize>, bool)> {
+        /// Loads followed upwards.
+        const MAX_LOADS: usize = 8;
+        let mut at = root;
+        for _ in 0..MAX_LOADS {
+            if let Some(index) = given.iter().position(|g| *g == Some(at)) {
+                return Some((Some(index), false));
+            }
+            match self.origin(at) {
+                Origin::Initial(key) => at = self.root(key.base)?,
+                Origin::Global(_) => return Some((None, true)),
+                _ => return None,
+            }
+        }
+        None
+    }
+}
