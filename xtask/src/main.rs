@@ -7,6 +7,7 @@ mod bench;
 mod juliet;
 mod realleaks;
 mod sarif;
+mod verdicts;
 
 use clap::{Parser, Subcommand};
 
@@ -22,6 +23,7 @@ enum Chore {
     Bench(Box<bench::arguments::Bench>),
     Juliet(juliet::Juliet),
     Realleaks(realleaks::Realleaks),
+    Verdicts(verdicts::Verdicts),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -29,5 +31,6 @@ fn main() -> anyhow::Result<()> {
         Chore::Bench(arguments) => bench::run(&arguments),
         Chore::Juliet(arguments) => juliet::run(&arguments),
         Chore::Realleaks(arguments) => realleaks::run(&arguments),
+        Chore::Verdicts(arguments) => verdicts::run(&arguments),
     }
 }

@@ -21,6 +21,11 @@ pub struct Finding {
     pub related: Vec<Place>,
     /// The places of all code flows, in order.
     pub flow: Vec<Place>,
+    /// What Caulk calls the finding, where Caulk wrote the report.
+    pub fingerprint: Option<String>,
+    /// What held the memory last, likewise.
+    pub variable: Option<String>,
+    pub message: String,
 }
 
 pub fn read(path: &Path) -> Result<Vec<Finding>> {
@@ -48,7 +53,16 @@ fn finding(result: &Value) -> Finding {
         main: list(&result["locations"]).filter_map(place).collect(),
         related: list(&result["relatedLocations"]).filter_map(place).collect(),
         flow: steps.filter_map(place).collect(),
+        fingerprint: fingerprint(&result["partialFingerprints"]),
+        variable: result["properties"]["variable"].as_str().map(str::to_owned),
+        message: result["message"]["text"].as_str().unwrap_or_default().to_owned(),
     }
+}
+
+/// The name ends in the version of the way it is made.
+fn fingerprint(all: &Value) -> Option<String> {
+    let ours = all.as_object()?.iter().find(|(name, _)| name.starts_with("caulkLeak/"))?;
+    ours.1.as_str().map(str::to_owned)
 }
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> {
@@ -78,7 +92,8 @@ mod tests {
         let flow = format!(r#"[{{"threadFlows":[{{"locations":[{{"location":{c}}}]}}]}}]"#);
         let text = format!(
             r#"{{"runs":[{{"results":[
-                {{"locations":[{a}],"relatedLocations":[{b}],"codeFlows":{flow}}},
+                {{"locations":[{a}],"relatedLocations":[{b}],"codeFlows":{flow},"message":{{"text":"lost"}},
+                  "partialFingerprints":{{"caulkLeak/v1":"0a"}},"properties":{{"variable":"p"}}}},
                 {{"locations":[{a}],"kind":"pass"}},
                 {{"locations":[{a}],"suppressions":[{{"kind":"inSource"}}]}}]}}]}}"#
         );
@@ -87,6 +102,8 @@ mod tests {
         assert_eq!(one.main, [Place { file: "/src/a.c".into(), line: 3 }]);
         assert_eq!(one.related, [Place { file: "b.c".into(), line: 4 }]);
         assert_eq!(one.flow, [Place { file: "c.c".into(), line: 5 }]);
+        assert_eq!((one.fingerprint.as_deref(), one.variable.as_deref()), (Some("0a"), Some("p")));
+        assert_eq!(one.message, "lost");
         assert!(parse("[]").is_err());
     }
 }

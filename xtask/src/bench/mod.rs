@@ -99,6 +99,6 @@ pub fn run(arguments: &Bench) -> Result<()> {
 }
 
 /// The root of this repository: chores are run where they were built.
-fn repository() -> &'static Path {
+pub fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository")
 }

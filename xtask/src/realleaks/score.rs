@@ -77,7 +77,7 @@ mod tests {
 
     fn finding(lost: u32, made: u32) -> Finding {
         let at = |line| vec![Place { file: "/src/a.c".into(), line }];
-        Finding { main: at(lost), related: at(made), flow: Vec::new() }
+        Finding { main: at(lost), related: at(made), ..Finding::default() }
     }
 
     #[test]
