@@ -49,8 +49,8 @@ impl<'a> Narrator<'a> {
     /// The finding, without its fingerprint: that depends on the others.
     pub fn finding(&self, candidate: &Candidate, evidence: &Evidence) -> Finding {
         let variable = match candidate.slot {
-            Some(slot) => Some(self.field_name(slot)),
-            None => holder_name(self.program, self.analysis, candidate),
+            Some(slot) if candidate.variable.is_none() => Some(self.field_name(slot)),
+            _ => holder_name(self.program, self.analysis, candidate),
         };
         let allocation = self.allocation(candidate);
         let mut story = Story { narrator: self, candidate, variable: variable.as_deref(), steps: Vec::new() };
@@ -171,6 +171,12 @@ impl Story<'_, '_> {
     fn reason(&self, evidence: &Evidence) -> String {
         let Candidate { function, place, allocation, exit, .. } = *self.candidate;
         if self.candidate.slot.is_some() {
+            if self.candidate.variable.is_some() {
+                return "it is taken out of the list, and neither freed, kept nor returned".to_owned();
+            }
+            if self.is_store(place) {
+                return "the field is overwritten, and nothing frees or moves what it held".to_owned();
+            }
             let by = self.narrator.sites.callee(function, place).unwrap_or_else(|| "this".to_owned());
             return format!("{by} frees what holds it, and nothing frees the field first");
         }
@@ -188,6 +194,11 @@ impl Story<'_, '_> {
             }
             (CandidateKind::Forgotten, _) => "the function returns, and nothing frees or keeps it".to_owned(),
         }
+    }
+
+    fn is_store(&self, inst: InstId) -> bool {
+        let body = self.narrator.sites.body(self.candidate.function);
+        body.is_some_and(|body| matches!(body.insts[inst], Inst::Store { .. }))
     }
 
     /// Whether what ends at an instruction ends because a return statement is there.

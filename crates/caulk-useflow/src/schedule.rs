@@ -13,9 +13,11 @@ use crate::config::UseflowConfig;
 use crate::containers::{self, Told};
 use crate::function::{is_impure, is_relevant};
 use crate::library;
-use crate::slots::missed_fields;
+use crate::overwrites::overwritten_slots;
+use crate::slots::{SlotTable, missed_fields};
 use crate::summarize::{Report, World, summarize};
 use crate::survey::{Survey, survey};
+use crate::unlinked::left_nodes;
 
 /// Stage one's result for a whole program.
 #[derive(Debug, Default)]
@@ -64,7 +66,12 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
         }
     }
     let mut analysis = Analysis { reports, survey, statistics };
-    for candidate in missed_fields(program, &analysis) {
+    let world = World { program, models, config, survey: &analysis.survey };
+    let table = SlotTable::new(program, &analysis);
+    let mut of_slots = missed_fields(program, &analysis, &table);
+    of_slots.extend(overwritten_slots(&world, &analysis, &table));
+    of_slots.extend(left_nodes(&analysis));
+    for candidate in of_slots {
         analysis.reports[candidate.function.0 as usize].candidates.push(candidate);
     }
     analysis

@@ -21,6 +21,8 @@ pub type Slot = (TypeId, u64);
 pub struct SlotUse {
     /// Slots that receive fresh blocks, with the line of the allocation.
     pub filled: Vec<(Slot, u32)>,
+    /// Structures that are allocated, with the line.
+    pub made: Vec<(TypeId, u32)>,
     /// Slots whose contents are freed.
     pub freed: Vec<Slot>,
     /// Types of structures that are freed, whoever sees to what is in them.
@@ -165,22 +167,51 @@ fn is_seen_to_by_others(view: &View<'_>, call: InstId, base: ValueId) -> bool {
     })
 }
 
-/// Candidates of destructors that miss a field.
-pub fn missed_fields(program: &Program, analysis: &Analysis) -> Vec<Candidate> {
-    let mut filled: FxHashMap<Slot, (FuncId, u32)> = FxHashMap::default();
-    let mut freed: FxHashSet<Slot> = FxHashSet::default();
-    let mut emptied: FxHashSet<Slot> = FxHashSet::default();
-    for (index, report) in analysis.reports.iter().enumerate() {
-        for (slot, line) in &report.slots.filled {
-            filled.entry(*slot).or_insert((FuncId(index as u32), *line));
+/// Which slots own what they hold, over the whole program.
+#[derive(Debug, Default)]
+pub struct SlotTable {
+    /// Where each slot that receives fresh blocks is filled first.
+    filled: FxHashMap<Slot, (FuncId, u32)>,
+    freed: FxHashSet<Slot>,
+    /// Slots that are freed while their structure goes on without them.
+    emptied: FxHashSet<Slot>,
+}
+
+impl SlotTable {
+    pub fn new(program: &Program, analysis: &Analysis) -> Self {
+        let mut table = Self::default();
+        for (index, report) in analysis.reports.iter().enumerate() {
+            for (slot, line) in &report.slots.filled {
+                table.filled.entry(*slot).or_insert((FuncId(index as u32), *line));
+            }
+            table.freed.extend(&report.slots.freed);
+            // Called by one that ends the structure, it is a part of the destructor.
+            let ends = |caller: FuncId, slot: &Slot| analysis.reports[caller.0 as usize].slots.ends(*slot);
+            let is_part = |slot: &Slot| program.callers(FuncId(index as u32)).any(|caller| ends(caller, slot));
+            let emptied = report.slots.freed.iter().filter(|slot| report.slots.empties(**slot) && !is_part(slot));
+            table.emptied.extend(emptied);
         }
-        freed.extend(&report.slots.freed);
-        // Called by one that ends the structure, it is a part of the destructor.
-        let ends = |caller: FuncId, slot: &Slot| analysis.reports[caller.0 as usize].slots.ends(*slot);
-        let is_part = |slot: &Slot| program.callers(FuncId(index as u32)).any(|caller| ends(caller, slot));
-        emptied.extend(report.slots.freed.iter().filter(|slot| report.slots.empties(**slot) && !is_part(slot)));
+        table
     }
-    let mut owned: Vec<(Slot, (FuncId, u32))> = filled.into_iter().collect();
+
+    /// Whether a slot somewhere receives fresh memory and somewhere is freed.
+    pub fn is_owning(&self, slot: &Slot) -> bool {
+        self.filled.contains_key(slot) && self.freed.contains(slot)
+    }
+
+    pub fn is_emptied(&self, slot: &Slot) -> bool {
+        self.emptied.contains(slot)
+    }
+
+    /// Where an owning slot is filled first.
+    pub fn origin(&self, slot: &Slot) -> (FuncId, u32) {
+        self.filled[slot]
+    }
+}
+
+/// Candidates of destructors that miss a field.
+pub fn missed_fields(program: &Program, analysis: &Analysis, table: &SlotTable) -> Vec<Candidate> {
+    let mut owned: Vec<(Slot, (FuncId, u32))> = table.filled.iter().map(|(slot, origin)| (*slot, *origin)).collect();
     owned.sort();
     let mut candidates = Vec::new();
     for (index, report) in analysis.reports.iter().enumerate() {
@@ -189,13 +220,13 @@ pub fn missed_fields(program: &Program, analysis: &Analysis) -> Vec<Candidate> {
             let missed = owned.iter().find(|(slot, _)| {
                 slot.0 == destroyed.ty
                     && !destroyed.touched.contains(&slot.1)
-                    && (freed.contains(slot) || destroyed.frees_fields)
+                    && (table.freed.contains(slot) || destroyed.frees_fields)
             });
             if let Some((slot, origin)) = missed
                 && program.has_body(function)
             {
                 let missed = candidate(function, destroyed, *slot, *origin);
-                candidates.push(Candidate { hidden: emptied.contains(slot), ..missed });
+                candidates.push(Candidate { hidden: table.is_emptied(slot), ..missed });
             }
         }
     }

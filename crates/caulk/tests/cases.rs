@@ -269,8 +269,8 @@ fn found(ran: &Ran) -> Vec<Found> {
             Kind::Forgotten => "forgotten",
         };
         let variable = match (candidate.slot, candidate.variable) {
-            (Some(slot), _) => format!("\"{}\"", field_name(program, slot)),
-            (None, Some(variable)) => format!("\"{}\"", unit.str(body.vars[variable].name)),
+            (Some(slot), None) => format!("\"{}\"", field_name(program, slot)),
+            (_, Some(variable)) => format!("\"{}\"", unit.str(body.vars[variable].name)),
             (None, None) => "unnamed".to_owned(),
         };
         all.push(Found {

@@ -18,6 +18,7 @@ use crate::objects::{Fresh, fresh, given_values};
 use crate::propagate::{Propagation, Start};
 use crate::slots::{Slot, SlotUse, freed_slots};
 use crate::survey::Survey;
+use crate::unlinked::Unlink;
 
 mod ends;
 mod given;
@@ -38,6 +39,8 @@ pub struct Report {
     /// So many blocks were run that some objects were followed coarsely.
     pub is_tired: bool,
     pub slots: SlotUse,
+    /// Nodes taken out of lists.
+    pub unlinks: Vec<Unlink>,
 }
 
 type Exit = (InstId, Alternative);
@@ -125,6 +128,7 @@ impl<'a> Summarizer<'a> {
                 && a.to == Destination::Store(AccessPath::root(PathRoot::Return))
         });
         freed_slots(&mut self.view, &mut self.report.slots);
+        self.report.unlinks = self.unlinks();
         self.report.slots.filled.sort_unstable();
         self.report.slots.filled.dedup();
         self.report.swallowed.sort();
@@ -165,6 +169,7 @@ impl<'a> Summarizer<'a> {
         let is_heap = self.world.models.family(object.family).heap;
         if is_heap && !object.hidden {
             self.note_filled_slots(&object, &flow.exits, &flow.left_in);
+            self.note_made(&object);
         }
         let mut leaks: Vec<Exit> = Vec::new();
         let mut handed: Vec<(Exit, Vec<AccessPath>)> = Vec::new();
@@ -192,6 +197,12 @@ impl<'a> Summarizer<'a> {
             leaks.extend(settled);
             self.hand_out(&object, handed, leaks);
         }
+    }
+
+    /// The structure that a fresh block is, as far as the function tells.
+    fn note_made(&mut self, object: &Fresh) {
+        let ty = object.first.own.and_then(|own| self.view.values.structure(own));
+        self.report.slots.made.extend(ty.map(|ty| (ty, self.view.line(object.call))));
     }
 
     /// Fields that hold a fresh block alone when the function is left; links between nodes, which hold one of several

@@ -60,8 +60,8 @@ fn write_candidate(analysed: &Analysed, candidate: &Candidate, out: &mut impl Wr
         _ => body.place(candidate.allocation).line,
     };
     let variable = match candidate.slot {
-        Some(slot) => field_name(program, slot),
-        None => holder_name(program, &analysed.analysis, candidate).unwrap_or_else(|| "(unnamed)".to_owned()),
+        Some(slot) if candidate.variable.is_none() => field_name(program, slot),
+        _ => holder_name(program, &analysed.analysis, candidate).unwrap_or_else(|| "(unnamed)".to_owned()),
     };
     let kind = match candidate.kind {
         Kind::Lost => "lost",

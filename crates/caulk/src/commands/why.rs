@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write;
 
-use caulk_ir::{Body, InstId};
+use caulk_ir::{Body, Inst, InstId};
 use caulk_program::FuncId;
 use caulk_report::ReportConfig;
 use caulk_report::source::Sources;
@@ -171,12 +171,15 @@ impl Answer<'_> {
             let Some(slot) = candidate.slot else { continue };
             let source = self.source(self.line).unwrap_or_default();
             let _ = writeln!(text, "{}: {source}", self.place(self.line));
-            let _ = writeln!(
-                text,
-                "  lost at {} - candidate: {} owns memory elsewhere in the program, and is not looked at here before its holder goes",
-                self.line,
-                field_name(program, slot)
-            );
+            let is_store = matches!(self.body.insts[candidate.place], Inst::Store { .. });
+            let owns = format!("{} owns memory elsewhere in the program, and is", field_name(program, slot));
+            let how = match candidate.variable {
+                Some(_) => "taken out of a list whose nodes other code frees, and left".to_owned(),
+                None if is_store => format!("{owns} overwritten here, what it held neither freed nor moved"),
+                None => format!("{owns} not looked at here before its holder goes"),
+            };
+            let rank = if candidate.hidden { ", held back" } else { "" };
+            let _ = writeln!(text, "  lost at {} - candidate{rank}: {how}", self.line);
             for (function, line) in candidate.chain.iter().take(1) {
                 let info = program.function(*function);
                 let file = show::path(info.file.unwrap_or("?"));

@@ -1,0 +1,98 @@
+//! Whether a structure that a function is given was there before, or has just been made by a caller.
+
+use caulk_ir::{Body, Inst, InstId, Operand};
+use caulk_program::{FuncId, Program};
+use rustc_hash::FxHashMap;
+
+use crate::schedule::Analysis;
+
+/// Whose structure a function works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// A parameter's.
+    Given(u32),
+    /// Found in memory.
+    Existing,
+    /// A static variable.
+    Static,
+}
+
+/// Answers for the whole program, kept as they are found.
+pub struct Holders<'a> {
+    program: &'a Program,
+    analysis: &'a Analysis,
+    known: FxHashMap<(FuncId, u32), bool>,
+}
+
+/// Callers that only pass a parameter on are asked in turn, this far up.
+const MAX_CALLERS_UP: u32 = 3;
+
+impl<'a> Holders<'a> {
+    pub fn new(program: &'a Program, analysis: &'a Analysis) -> Self {
+        Self { program, analysis, known: FxHashMap::default() }
+    }
+
+    /// Whether a structure surely was in use before. Static variables are most often filled once, when a program starts.
+    pub fn existed(&mut self, function: FuncId, holder: Holder) -> bool {
+        match holder {
+            Holder::Existing => true,
+            Holder::Static => false,
+            Holder::Given(index) => self.all_give_existing(function, index, MAX_CALLERS_UP),
+        }
+    }
+
+    /// Whether there are callers, and all of them give a structure that they have found in memory.
+    fn all_give_existing(&mut self, function: FuncId, index: u32, depth: u32) -> bool {
+        if let Some(&known) = self.known.get(&(function, index)) {
+            return known;
+        }
+        // A cycle of callers says nothing.
+        self.known.insert((function, index), false);
+        let callers: Vec<FuncId> = self.program.callers(function).collect();
+        let all =
+            depth > 0 && !callers.is_empty() && callers.iter().all(|c| self.gives_existing(*c, function, index, depth));
+        self.known.insert((function, index), all);
+        all
+    }
+
+    fn gives_existing(&mut self, caller: FuncId, function: FuncId, index: u32, depth: u32) -> bool {
+        let Some(body) = self.program.body(caller) else { return false };
+        let sites = self.program.call_sites(caller).iter().filter(|s| self.program.targets(s).contains(&function));
+        let calls: Vec<InstId> = sites.map(|site| site.inst).collect();
+        calls.into_iter().all(|call| {
+            let argument = body.insts[call].call().and_then(|c| c.args.get(index as usize)).copied();
+            argument.is_some_and(|argument| self.is_existing(caller, &body, argument, depth))
+        })
+    }
+
+    fn is_existing(&mut self, caller: FuncId, body: &Body, argument: Operand, depth: u32) -> bool {
+        let mut seen: Vec<InstId> = Vec::new();
+        let mut work = vec![argument];
+        while let Some(operand) = work.pop() {
+            let Operand::Value(value) = operand else { return false };
+            if seen.contains(&value) {
+                continue;
+            }
+            seen.push(value);
+            match &body.insts[value] {
+                Inst::Address { base, .. } => work.push(*base),
+                Inst::Cast { value, .. } => work.push(*value),
+                Inst::Phi { incoming, .. } => work.extend(incoming.iter().map(|(_, o)| *o)),
+                Inst::Select { then, other, .. } => work.extend([*then, *other]),
+                Inst::Load { .. } => {}
+                Inst::Param { index, .. } if self.all_give_existing(caller, *index, depth - 1) => {}
+                Inst::Call(_) | Inst::Invoke { .. } if self.is_lookup(caller, value) => {}
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// A call that gives back what was there before.
+    fn is_lookup(&self, caller: FuncId, call: InstId) -> bool {
+        let Some(site) = self.program.call_site(caller, call) else { return false };
+        let targets = self.program.targets(site);
+        let makes_nothing = |f: &FuncId| self.program.has_body(*f) && !self.analysis.summary(*f).allocates();
+        !targets.is_empty() && targets.iter().all(makes_nothing)
+    }
+}

@@ -1,0 +1,230 @@
+//! Nodes taken out of a list: `*link = node->next`, and what becomes of the node then.
+//!
+//! A node that was in the list before belongs to nobody once it is unlinked. Whether the list owned its nodes is not known from
+//! one function: where other code frees what it unlinks from there, it did (the design's "Owning slots").
+
+use caulk_ir::{Inst, InstId, Operand, Type, VarId};
+use caulk_memory::{Cell, ValueId, ValueNode};
+use caulk_models::FamilyId;
+use caulk_program::{FuncId, GlobalVarId, TypeId};
+use caulk_summary::BlockId;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::alternative::{Alternative, Status};
+use crate::candidate::{Candidate, Kind};
+use crate::function::View;
+use crate::history::{Event, NONE};
+use crate::propagate::{Propagation, Start};
+use crate::schedule::Analysis;
+use crate::slots::Slot;
+use crate::summarize::{Fate, Summarizer};
+
+/// A node that a function takes out of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unlink {
+    pub store: InstId,
+    /// The field that links nodes.
+    pub link: Slot,
+    pub place: Place,
+    /// The variable that holds the node.
+    pub variable: Option<VarId>,
+    pub end: End,
+}
+
+/// What pointed to the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// The link of the node before, or whatever a pointer that walks along the links points to.
+    Link,
+    /// A field of another structure: the head of a list, or somebody's place in it.
+    Field(Slot),
+    Global(GlobalVarId),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Freed on some way.
+    Freed,
+    /// Nobody has it when the function is left.
+    Left,
+}
+
+impl Summarizer<'_> {
+    /// Follows the nodes that the function takes out of lists.
+    pub(crate) fn unlinks(&mut self) -> Vec<Unlink> {
+        let body = self.view.body;
+        let stores: Vec<Taken> = body.insts.keys().filter_map(|inst| taken(&self.view, inst)).collect();
+        stores.into_iter().filter_map(|taken| self.follow_taken(&taken)).collect()
+    }
+
+    fn follow_taken(&mut self, taken: &Taken) -> Option<Unlink> {
+        let mut first = Alternative::new(self.history.add(NONE, taken.store, Event::Given));
+        first.own = Some(taken.node);
+        let variable = variable_of(&self.view, taken.name);
+        first.vars.extend(variable);
+        first.add_name(taken.name);
+        let flow = Propagation::run(&mut self.view, &mut self.history, Start::After(taken.store), vec![first]);
+        let statuses = flow.exits.iter().map(|(_, a)| a.status);
+        let is_taken = statuses.clone().any(|s| matches!(s, Status::Kept | Status::Unknown));
+        if statuses.clone().any(|s| s == Status::Freed) {
+            return Some(Unlink { end: End::Freed, ..taken.unlink(variable) });
+        }
+        let is_left =
+            !flow.exits.is_empty() && flow.exits.iter().all(|exit| matches!(self.fate(exit, None), Fate::Leaked));
+        (is_left && !is_taken).then(|| taken.unlink(variable))
+    }
+}
+
+/// The variable that a value is assigned to where it is made; for a phi, the one that all it is chosen from are assigned to.
+fn variable_of(view: &View<'_>, name: InstId) -> Option<VarId> {
+    let body = view.body;
+    let bound = |to: Operand, is_near: bool| {
+        body.insts.iter().filter_map(move |(inst, kind)| match kind {
+            Inst::Bind { var, value } if *value == to && (!is_near || view.homes[inst] == view.homes[name]) => {
+                Some(*var)
+            }
+            _ => None,
+        })
+    };
+    let own = bound(name.into(), true).next();
+    own.or_else(|| match &body.insts[name] {
+        Inst::Phi { incoming, .. } => {
+            let (first, rest) = incoming.split_first()?;
+            bound(first.1, false).find(|var| rest.iter().all(|(_, o)| bound(*o, false).any(|v| v == *var)))
+        }
+        _ => None,
+    })
+}
+
+/// A store that takes a node out of a list.
+struct Taken {
+    store: InstId,
+    node: ValueId,
+    /// The instruction whose value is the node.
+    name: InstId,
+    link: Slot,
+    place: Place,
+}
+
+impl Taken {
+    fn unlink(&self, variable: Option<VarId>) -> Unlink {
+        Unlink { store: self.store, link: self.link, place: self.place, variable, end: End::Left }
+    }
+}
+
+/// `C = N->next`, where C held N and `next` links structures of one type.
+fn taken(view: &View<'_>, store: InstId) -> Option<Taken> {
+    let Inst::Store { ty: Type::Ptr, value: Operand::Value(next), address, .. } = view.body.insts[store] else {
+        return None;
+    };
+    let Inst::Load { address: Operand::Value(at), .. } = view.body.insts[next] else { return None };
+    let from = view.values.of_inst(at)?;
+    let link = view.values.own_field(from).filter(|slot| is_link(view, *slot))?;
+    let name = node_of(view, at)?;
+    let cell = view.values.of_operand(address)?;
+    let holds_node = view.values.node(from.base) == ValueNode::Load(cell.base, cell.offset);
+    if !(holds_node || is_step_behind(view, cell, from)) {
+        return None;
+    }
+    let place = place_of(view, cell, link)?;
+    Some(Taken { store, node: from.base, name, link, place })
+}
+
+/// A field by which structures of one type are linked to each other.
+fn is_link(view: &View<'_>, slot: Slot) -> bool {
+    let fields = &view.program.type_info(slot.0).fields;
+    fields.iter().any(|f| f.offset == slot.1 && f.pointee.depth == 1 && f.target == Some(slot.0))
+}
+
+/// The pointer to a structure that the address of a field is computed from.
+fn node_of(view: &View<'_>, mut at: InstId) -> Option<InstId> {
+    while let Inst::Address { base: Operand::Value(base), .. } = view.body.insts[at] {
+        at = base;
+    }
+    matches!(view.body.insts[at], Inst::Load { .. } | Inst::Phi { .. }).then_some(at)
+}
+
+/// `before->next = node->next` in a loop where `before` is always the node of the round before.
+fn is_step_behind(view: &View<'_>, cell: Cell, from: Cell) -> bool {
+    let (ValueNode::Opaque(before), ValueNode::Opaque(node)) =
+        (view.values.node(cell.base), view.values.node(from.base))
+    else {
+        return false;
+    };
+    let Inst::Phi { incoming, .. } = &view.body.insts[before] else { return false };
+    let is_same_block = view.homes[before] == view.homes[node];
+    cell.offset == from.offset && is_same_block && incoming.iter().any(|(_, o)| *o == Operand::Value(node))
+}
+
+/// What a cell is that pointed to a node. None: a variable of the function, or something that cannot be told.
+fn place_of(view: &View<'_>, cell: Cell, link: Slot) -> Option<Place> {
+    match (view.values.own_field(cell), view.values.node(cell.base)) {
+        (Some(slot), _) if slot == link => Some(Place::Link),
+        (_, ValueNode::Local(_)) => None,
+        (Some(slot), _) => Some(Place::Field(slot)),
+        (None, ValueNode::Global(global)) => Some(Place::Global(global)),
+        (None, ValueNode::Opaque(phi)) => walks_links(view, phi, link).then_some(Place::Link),
+        _ => None,
+    }
+}
+
+/// Whether a pointer goes from link to link: `link = &node->next`.
+fn walks_links(view: &View<'_>, phi: InstId, link: Slot) -> bool {
+    let mut choices = vec![phi];
+    let mut next = 0;
+    while let Some(&choice) = choices.get(next) {
+        next += 1;
+        let Inst::Phi { incoming, .. } = &view.body.insts[choice] else { continue };
+        for (_, operand) in incoming {
+            if view.values.of_operand(*operand).and_then(|cell| view.values.own_field(cell)) == Some(link) {
+                return true;
+            }
+            choices.extend(operand.value().filter(|v| !choices.contains(v)));
+        }
+    }
+    false
+}
+
+/// Candidates of nodes that are unlinked and left, where other code frees what it unlinks there.
+pub fn left_nodes(analysis: &Analysis) -> Vec<Candidate> {
+    let mut freed: FxHashSet<(Slot, Place)> = FxHashSet::default();
+    let mut made: FxHashMap<TypeId, (FuncId, u32)> = FxHashMap::default();
+    for (index, report) in analysis.reports.iter().enumerate() {
+        freed.extend(report.unlinks.iter().filter(|u| u.end == End::Freed).map(|u| (u.link, u.place)));
+        for (ty, line) in &report.slots.made {
+            made.entry(*ty).or_insert((FuncId(index as u32), *line));
+        }
+    }
+    let is_freed_elsewhere = |u: &Unlink| match u.place {
+        // Where a node stands in the list is all the same to what becomes of it.
+        Place::Link => freed.iter().any(|(link, _)| *link == u.link),
+        place => freed.contains(&(u.link, place)),
+    };
+    let mut candidates = Vec::new();
+    for (index, report) in analysis.reports.iter().enumerate() {
+        for unlink in report.unlinks.iter().filter(|u| u.end == End::Left && is_freed_elsewhere(u)) {
+            let Some(origin) = made.get(&unlink.link.0) else { continue };
+            let is_counted = analysis.survey.counted.contains(&unlink.link.0);
+            candidates.push(candidate(FuncId(index as u32), unlink, *origin, is_counted));
+        }
+    }
+    candidates
+}
+
+fn candidate(function: FuncId, unlink: &Unlink, origin: (FuncId, u32), hidden: bool) -> Candidate {
+    Candidate {
+        function,
+        allocation: unlink.store,
+        block: BlockId(0),
+        family: FamilyId::FREE,
+        chain: vec![origin],
+        place: unlink.store,
+        exit: unlink.store,
+        kind: Kind::Lost,
+        variable: unlink.variable,
+        slot: Some(unlink.link),
+        hidden,
+        is_part: false,
+        trail: Vec::new(),
+    }
+}
