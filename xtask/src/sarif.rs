@@ -19,6 +19,8 @@ pub struct Finding {
     pub main: Vec<Place>,
     /// `relatedLocations`: the allocation first, then the calls on the way to it.
     pub related: Vec<Place>,
+    /// Related places that Caulk marks as further ones where the same memory is lost.
+    pub also: Vec<Place>,
     /// The places of all code flows, in order.
     pub flow: Vec<Place>,
     /// What Caulk calls the finding, where Caulk wrote the report.
@@ -49,9 +51,12 @@ fn counts(result: &Value) -> bool {
 fn finding(result: &Value) -> Finding {
     let flows = list(&result["codeFlows"]).flat_map(|flow| list(&flow["threadFlows"]));
     let steps = flows.flat_map(|thread| list(&thread["locations"])).map(|step| &step["location"]);
+    let (also, related): (Vec<&Value>, Vec<&Value>) =
+        list(&result["relatedLocations"]).partition(|location| location["properties"]["alsoLost"] == true);
     Finding {
         main: list(&result["locations"]).filter_map(place).collect(),
-        related: list(&result["relatedLocations"]).filter_map(place).collect(),
+        related: related.into_iter().filter_map(place).collect(),
+        also: also.into_iter().filter_map(place).collect(),
         flow: steps.filter_map(place).collect(),
         fingerprint: fingerprint(&result["partialFingerprints"]),
         variable: result["properties"]["variable"].as_str().map(str::to_owned),
@@ -89,10 +94,11 @@ mod tests {
             )
         };
         let (a, b, c) = (at("file:///src/a.c", 3), at("b.c", 4), at("c.c", 5));
+        let also = c.replacen('{', r#"{"properties":{"alsoLost":true},"#, 1);
         let flow = format!(r#"[{{"threadFlows":[{{"locations":[{{"location":{c}}}]}}]}}]"#);
         let text = format!(
             r#"{{"runs":[{{"results":[
-                {{"locations":[{a}],"relatedLocations":[{b}],"codeFlows":{flow},"message":{{"text":"lost"}},
+                {{"locations":[{a}],"relatedLocations":[{b},{also}],"codeFlows":{flow},"message":{{"text":"lost"}},
                   "partialFingerprints":{{"caulkLeak/v1":"0a"}},"properties":{{"variable":"p"}}}},
                 {{"locations":[{a}],"kind":"pass"}},
                 {{"locations":[{a}],"suppressions":[{{"kind":"inSource"}}]}}]}}]}}"#
@@ -101,6 +107,7 @@ mod tests {
         let [one] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!(one.main, [Place { file: "/src/a.c".into(), line: 3 }]);
         assert_eq!(one.related, [Place { file: "b.c".into(), line: 4 }]);
+        assert_eq!(one.also, [Place { file: "c.c".into(), line: 5 }]);
         assert_eq!(one.flow, [Place { file: "c.c".into(), line: 5 }]);
         assert_eq!((one.fingerprint.as_deref(), one.variable.as_deref()), (Some("0a"), Some("p")));
         assert_eq!(one.message, "lost");

@@ -164,7 +164,7 @@ mod tests {
         let known = BTreeSet::from([one("b.c", "12ab"), one("a\tb\\n\n.c", "12ab-2")]);
         let baseline = Baseline::new(known);
         let text = baseline.render();
-        assert_eq!(text, "caulk-baseline 1\n12ab-2\tlost\ta\\tb\\\\n\\n.c\tf\tp\n12ab\tlost\tb.c\tf\tp\n");
+        assert_eq!(text, "caulk-baseline 2\n12ab-2\tlost\ta\\tb\\\\n\\n.c\tf\tp\n12ab\tlost\tb.c\tf\tp\n");
         assert_eq!(Baseline::parse(&text), Ok(baseline));
     }
 
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(Baseline::parse(""), Err(BaselineError::NotOne));
         assert_eq!(Baseline::parse("{}"), Err(BaselineError::NotOne));
         assert_eq!(Baseline::parse("caulk-baseline 99\n"), Err(BaselineError::OtherVersion("99".to_owned())));
-        assert_eq!(Baseline::parse("caulk-baseline 1\n12ab\tlost\n"), Err(BaselineError::BrokenLine(2)));
-        assert_eq!(Baseline::parse("caulk-baseline 1\n<<<<<<<\ta\tb\tc\td\n"), Err(BaselineError::BrokenLine(2)));
+        assert_eq!(Baseline::parse("caulk-baseline 2\n12ab\tlost\n"), Err(BaselineError::BrokenLine(2)));
+        assert_eq!(Baseline::parse("caulk-baseline 2\n<<<<<<<\ta\tb\tc\td\n"), Err(BaselineError::BrokenLine(2)));
     }
 }

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::suppress::Suppression;
 
+/// Further lines of loss named in a message before the rest is only counted.
+const MAX_LINES_NAMED: usize = 4;
+
 /// How the memory is leaked. Also the rule that a finding is reported under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -114,6 +117,20 @@ pub struct Step {
     pub text: String,
 }
 
+/// A further place where the memory of a finding is lost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OtherLoss {
+    pub kind: Kind,
+    #[serde(flatten)]
+    pub site: Site,
+    /// Why it is lost there.
+    pub reason: String,
+    pub confidence: Confidence,
+    /// Some other allocation must fail for it.
+    pub needs_alloc_failure: bool,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
@@ -126,6 +143,10 @@ pub struct Finding {
     pub loss: Site,
     /// Why it is lost there, in words that follow "is leaked here: ".
     pub reason: String,
+    /// The function returns 0 or null there.
+    pub returns_zero: bool,
+    /// Further places in the function where the same memory is lost, in the order of the source.
+    pub also_lost_at: Vec<OtherLoss>,
     /// The call in the leaking function that allocates it.
     pub allocation: Call,
     /// The calls from there down to the allocator.
@@ -145,7 +166,7 @@ pub struct Finding {
 }
 
 /// A finding compared with those that were known before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum BaselineState {
     New,
@@ -161,7 +182,8 @@ impl Finding {
     /// All places it speaks of.
     pub fn places(&self) -> impl Iterator<Item = &Site> {
         let calls = self.chain.iter().chain([&self.allocation]).map(|c| &c.site);
-        calls.chain(self.steps.iter().map(|s| &s.site)).chain([&self.loss])
+        let steps = self.steps.iter().map(|s| &s.site);
+        calls.chain(steps).chain([&self.loss]).chain(self.also_lost_at.iter().map(|other| &other.site))
     }
 
     /// What leaks: the variable, or where it came from when nothing in the source ever named it.
@@ -177,6 +199,32 @@ impl Finding {
         let Site { file, line, .. } = &self.allocation.site;
         let made = if *file == self.loss.file { format!("line {line}") } else { format!("{file}:{line}") };
         let failure = if self.needs_alloc_failure { " (only when an allocation fails)" } else { "" };
-        format!("{} is leaked here: {}; allocated at {made}{failure}", self.subject(), self.reason)
+        let also = self.also().map_or_else(String::new, |also| format!("; {also}"));
+        format!("{} is leaked here: {}; allocated at {made}{failure}{also}", self.subject(), self.reason)
+    }
+
+    /// `also lost at lines 7, 9 and 12`; None where there is no other line to name.
+    pub fn also(&self) -> Option<String> {
+        let mut lines: Vec<(&str, u32)> = Vec::new();
+        for Site { file, line, .. } in self.also_lost_at.iter().map(|other| &other.site) {
+            let place = (file.as_str(), *line);
+            if place != (self.loss.file.as_str(), self.loss.line) && !lines.contains(&place) {
+                lines.push(place);
+            }
+        }
+        let is_one_file = lines.iter().all(|(file, _)| *file == self.loss.file);
+        let name = |(file, line): &(&str, u32)| if is_one_file { line.to_string() } else { format!("{file}:{line}") };
+        let mut names: Vec<String> = lines.iter().take(MAX_LINES_NAMED).map(name).collect();
+        if lines.len() > MAX_LINES_NAMED {
+            names.push(format!("{} more", lines.len() - MAX_LINES_NAMED));
+        }
+        let last = names.pop()?;
+        let what = match (is_one_file, names.len()) {
+            (false, _) => "",
+            (true, 0) => "line ",
+            (true, _) => "lines ",
+        };
+        let list = if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) };
+        Some(format!("also lost at {what}{list}"))
     }
 }

@@ -1,30 +1,36 @@
 //! A name for a finding that stays the same while code around it changes.
 //!
-//! It is made of what the leak is about (rule, file, function, variable) and of the text of the two lines that matter, with
-//! spaces and the names of called functions left out. Numbers of lines, the path, and anything outside of the function have no
-//! part in it. Findings that are alike in all that are numbered in the order of their places.
+//! It is made of what the leak is about: file, function, variable, the text of the line that allocates, with spaces and the
+//! names of called functions left out, and whether 0 or null is returned where it is lost. The place of loss has no part in
+//! it, so another exit of the same kind makes no new finding; nor have numbers of lines, the path, or anything outside of the
+//! function. Findings that are alike in all that are numbered in the order of their allocations.
 
-use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Finding, Site};
+use crate::finding::{Call, Finding, Site};
 use crate::source::Sources;
 use crate::tokens::{TokenKind, tokens};
 
 /// Goes up when fingerprints of unchanged code change, so that nobody compares one kind with another.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
-/// Fills in the fingerprints of findings that are in their final order. Several paths of one leak share theirs.
+/// An allocation: its place, and the calls below.
+type Origin = (Site, Vec<Call>);
+
+/// Fills in the fingerprints. All places and paths of one leak share theirs.
 pub fn mark(findings: &mut [Finding], sources: &Sources) {
-    let mut seen: FxHashMap<String, Vec<(Site, Site)>> = FxHashMap::default();
+    let origin = |finding: &Finding| -> Origin { (finding.allocation.site.clone(), finding.chain.clone()) };
+    let mut alike: BTreeMap<String, BTreeSet<Origin>> = BTreeMap::new();
+    for finding in findings.iter_mut() {
+        finding.fingerprint = base(finding, sources);
+        alike.entry(finding.fingerprint.clone()).or_default().insert(origin(finding));
+    }
     for finding in findings {
-        let base = base(finding, sources);
-        let places = (finding.loss.clone(), finding.allocation.site.clone());
-        let alike = seen.entry(base.clone()).or_default();
-        let index = alike.iter().position(|p| *p == places).unwrap_or_else(|| {
-            alike.push(places);
-            alike.len() - 1
-        });
-        finding.fingerprint = if index == 0 { base } else { format!("{base}-{}", index + 1) };
+        let (origins, own) = (&alike[&finding.fingerprint], origin(finding));
+        let before = origins.range(..own).count();
+        if before > 0 {
+            finding.fingerprint = format!("{}-{}", finding.fingerprint, before + 1);
+        }
     }
 }
 
@@ -34,12 +40,11 @@ fn base(finding: &Finding, sources: &Sources) -> String {
         hash.update(text.as_bytes());
         hash.update(&[0]);
     };
-    part(finding.kind.rule());
     part(&finding.loss.file);
     part(&finding.loss.function);
     part(finding.variable.as_deref().unwrap_or_default());
-    part(&line(&finding.loss, sources));
     part(&line(&finding.allocation.site, sources));
+    part(if finding.returns_zero { "0" } else { "" });
     hash.finalize().to_hex()[..16].to_owned()
 }
 

@@ -34,11 +34,7 @@ pub fn lines(report: &Report) -> Vec<String> {
         "are left out by --alloc-failure",
         "it chooses among leaks that need another allocation to fail; --alloc-failure show shows all",
     );
-    hidden(
-        by_level,
-        "are alike in what --report-level compares",
-        "level 0 shows every path, 1 one for each allocation and place of loss, 2 one for each allocation",
-    );
+    hidden(by_level, "are other paths to the same places", "--report-level 0 shows every path");
     if !report.files_changed.is_empty() {
         let names = report.files_changed.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
         let more = if report.files_changed.len() > MAX_NAMED { ", ..." } else { "" };

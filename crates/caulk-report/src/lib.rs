@@ -19,6 +19,7 @@ mod fold;
 mod footer;
 mod git;
 pub mod github;
+mod group;
 pub mod html;
 pub mod json;
 pub mod narrate;
@@ -40,7 +41,7 @@ mod words;
 pub mod write;
 
 pub use config::ReportConfig;
-pub use finding::{Call, Confidence, Finding, Kind, Site, Step, StepKind};
+pub use finding::{Call, Confidence, Finding, Kind, OtherLoss, Site, Step, StepKind};
 pub use narrate::Narrator;
 pub use report::{Choices, LostUnit, Refuted, Report, Statistics};
 pub use select::{AllocFailure, Hidden, Level, Selection};

@@ -54,7 +54,7 @@ impl<'a> Narrator<'a> {
         };
         let allocation = self.allocation(candidate);
         let mut story = Story { narrator: self, candidate, variable: variable.as_deref(), steps: Vec::new() };
-        let reason = story.reason(evidence);
+        let (reason, returns_zero) = (story.reason(evidence), story.returns_zero());
         let loss = self.loss(candidate);
         story.tell(evidence, &allocation, &loss, &reason);
         let steps = self.shortened(story.steps);
@@ -69,6 +69,8 @@ impl<'a> Narrator<'a> {
             chain: self.chain(candidate),
             loss,
             reason,
+            returns_zero,
+            also_lost_at: Vec::new(),
             allocation,
             steps,
             confidence: if is_at_home { evidence.confidence } else { Confidence::Low },
@@ -201,12 +203,22 @@ impl Story<'_, '_> {
         body.is_some_and(|body| matches!(body.insts[inst], Inst::Store { .. }))
     }
 
-    /// Whether what ends at an instruction ends because a return statement is there.
     fn is_at_return(&self, inst: InstId) -> bool {
-        let Some(body) = self.narrator.sites.body(self.candidate.function) else { return false };
-        let block = body.blocks.values().find(|b| b.first <= inst && inst < b.end);
-        let is_same_line = |end: InstId| body.place(end).line == body.place(inst).line;
-        block.is_some_and(|b| matches!(body.insts[b.terminator()], Inst::Return { .. }) && is_same_line(b.terminator()))
+        let body = self.narrator.sites.body(self.candidate.function);
+        body.is_some_and(|body| return_at(&body, inst).is_some())
+    }
+
+    /// Whether it is forgotten where the constant 0 or null is returned.
+    fn returns_zero(&self) -> bool {
+        let Candidate { function, place, kind, .. } = *self.candidate;
+        let body = self.narrator.sites.body(function).filter(|_| kind == CandidateKind::Forgotten);
+        body.is_some_and(|body| {
+            let Some(Inst::Return { value }) = return_at(&body, place).map(|end| &body.insts[end]) else {
+                return false;
+            };
+            let constant = value.and_then(|v| body.constant(v));
+            matches!(constant, Some(Constant::Null | Constant::Int { value: 0, .. }))
+        })
     }
 
     fn tell(&mut self, evidence: &Evidence, allocation: &Call, loss: &Site, reason: &str) {
@@ -357,6 +369,13 @@ impl Story<'_, '_> {
             (None, _) => format!("`{subject}` is none of the cases"),
         }
     }
+}
+
+/// The return, if what ends at an instruction ends because a return statement is there.
+fn return_at(body: &Body, inst: InstId) -> Option<InstId> {
+    let end = body.blocks.values().find(|b| b.first <= inst && inst < b.end)?.terminator();
+    let is_same_line = body.place(end).line == body.place(inst).line;
+    (is_same_line && matches!(body.insts[end], Inst::Return { .. })).then_some(end)
 }
 
 /// How a condition came out. A bare pointer is null or not; anything else is true or false.

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::baseline::Known;
-use crate::finding::{BaselineState, Confidence, Finding, Site, Step, StepKind};
+use crate::finding::{BaselineState, Call, Confidence, Finding, Site, Step, StepKind};
 use crate::fingerprint;
 use crate::git;
 use crate::report::Report;
@@ -87,17 +87,23 @@ impl Writer<'_> {
         result
     }
 
-    /// The allocation first, then each call on the way down.
+    /// The allocation first, then each call on the way down, then the further places of loss, marked as such.
     fn related(&self, finding: &Finding) -> Vec<Value> {
         let made = format!("{} is allocated here, by {}", finding.subject(), finding.allocation.callee);
-        let below = finding.chain.iter().map(|c| (&c.site, format!("{} calls {}", c.site.function, c.callee)));
-        let all = std::iter::once((&finding.allocation.site, made)).chain(below);
-        let numbered = all.enumerate().map(|(id, (site, text))| {
-            let mut value = self.location(site, Some(&text));
+        let mut all = vec![self.location(&finding.allocation.site, Some(&made))];
+        for Call { site, callee } in &finding.chain {
+            all.push(self.location(site, Some(&format!("{} calls {callee}", site.function))));
+        }
+        for other in &finding.also_lost_at {
+            let text = format!("{} is leaked here too: {}", finding.subject(), other.reason);
+            let mut value = self.location(&other.site, Some(&text));
+            value["properties"] = json!({ "alsoLost": true });
+            all.push(value);
+        }
+        for (id, value) in all.iter_mut().enumerate() {
             value["id"] = json!(id);
-            value
-        });
-        numbered.collect()
+        }
+        all
     }
 
     fn step(&self, step: &Step) -> Value {

@@ -6,13 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Confidence, Finding};
+use crate::group::{self, Key};
 
 /// How much of what is alike is shown (Melton 5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Every path.
+    /// Every place of loss and every path there.
     AllPaths,
-    /// One for each pair of an allocation and a place of loss.
+    /// One for each leak, with all its places of loss ([`crate::group`]).
     Leaks,
     /// One for each allocation.
     Allocations,
@@ -64,36 +65,45 @@ pub struct Hidden {
 
 impl Selection {
     /// The findings to show, of a list that [`sort`] has put in order.
-    pub fn apply(&self, mut findings: Vec<Finding>) -> (Vec<Finding>, Hidden) {
-        let mut hidden = Hidden::default();
-        retain_counted(&mut findings, &mut hidden.by_confidence, |f| f.confidence >= self.min_confidence);
-        retain_counted(&mut findings, &mut hidden.by_alloc_failure, |f| self.alloc_failure.shows(f));
-        self.group(&mut findings, &mut hidden.by_level);
-        (findings, hidden)
+    pub fn apply(&self, findings: Vec<Finding>) -> (Vec<Finding>, Hidden) {
+        let (sure, unsure) = findings.into_iter().partition::<Vec<_>, _>(|f| f.confidence >= self.min_confidence);
+        let (mut shown, failing) = sure.into_iter().partition::<Vec<_>, _>(|f| self.alloc_failure.shows(f));
+        let before = shown.len();
+        let keys: BTreeSet<Key> = shown.iter().map(|f| Key::new(f, self.level)).collect();
+        if self.level != Level::AllPaths {
+            one_for_each_place(&mut shown);
+        }
+        let hidden = Hidden {
+            by_confidence: self.left_out(&unsure, &keys),
+            by_alloc_failure: self.left_out(&failing, &keys),
+            by_level: before - shown.len(),
+        };
+        if self.level != Level::AllPaths {
+            shown = group::group(shown, self.level);
+            sort(&mut shown);
+        }
+        (shown, hidden)
     }
 
-    /// Of those that are alike, the surest and shortest stays.
-    fn group(&self, findings: &mut Vec<Finding>, hidden: &mut usize) {
+    /// How many findings more there would be.
+    fn left_out(&self, findings: &[Finding], shown: &BTreeSet<Key>) -> usize {
         if self.level == Level::AllPaths {
-            return;
+            return findings.len();
         }
-        let key = |f: &Finding| {
-            let loss = (self.level == Level::Leaks).then(|| f.loss.clone());
-            (f.allocation.site.clone(), loss)
-        };
-        let mut by_worth: Vec<usize> = (0..findings.len()).collect();
-        by_worth.sort_by_key(|i| (std::cmp::Reverse(findings[*i].confidence), findings[*i].steps.len(), *i));
-        let mut seen = BTreeSet::new();
-        let kept: BTreeSet<usize> = by_worth.into_iter().filter(|i| seen.insert(key(&findings[*i]))).collect();
-        let mut index = 0..;
-        retain_counted(findings, hidden, |_| index.next().is_some_and(|i| kept.contains(&i)));
+        let more: BTreeSet<Key> = findings.iter().map(|f| Key::new(f, self.level)).collect();
+        more.difference(shown).count()
     }
 }
 
-fn retain_counted(findings: &mut Vec<Finding>, hidden: &mut usize, mut keep: impl FnMut(&Finding) -> bool) {
-    let before = findings.len();
-    findings.retain(|f| keep(f));
-    *hidden += before - findings.len();
+/// Of several paths from one allocation to one place of loss, the surest and shortest stays.
+fn one_for_each_place(findings: &mut Vec<Finding>) {
+    let mut by_worth: Vec<usize> = (0..findings.len()).collect();
+    by_worth.sort_by_key(|i| (std::cmp::Reverse(findings[*i].confidence), findings[*i].steps.len(), *i));
+    let key = |i: &usize| (findings[*i].allocation.site.clone(), findings[*i].loss.clone());
+    let mut seen = BTreeSet::new();
+    let kept: BTreeSet<usize> = by_worth.into_iter().filter(|i| seen.insert(key(i))).collect();
+    let mut index = 0..;
+    findings.retain(|_| index.next().is_some_and(|i| kept.contains(&i)));
 }
 
 /// Puts findings into a stable order: by place of loss, then by what leaks.

@@ -112,6 +112,9 @@ impl Picture<'_> {
         if !finding.chain.is_empty() {
             notes.push(Level::NOTE.message(printable(&chain(finding))));
         }
+        if let Some(also) = finding.also() {
+            notes.push(Level::NOTE.message(printable(&format!("{also}; --report-level 0 shows the path to each"))));
+        }
         if finding.needs_alloc_failure {
             notes.push(Level::NOTE.message("this needs another allocation to fail"));
         }

@@ -224,8 +224,59 @@ fn levels() {
         if (n == 2)\n        return 2;\n    free(p);\n    return 0;\n}\n";
     let project = Project::new(&[("a.c", source)]);
     let count = |level: &str| found(&project, &["a.c", "--report-level", level]).len();
-    assert_eq!(["0", "1", "2"].map(count), [2, 2, 1]);
+    assert_eq!(["0", "1", "2"].map(count), [2, 1, 1]);
     project.run(&["check", "a.c", "--report-level", "3"]).fails(&["--report-level"]);
+}
+
+/// `p` is forgotten at three exits of one function that say so, and `q` at one.
+const EXITS: &str = "#include <stdlib.h>\nint f(int n) {\n    char *p = malloc(n);\n    if (n == 1)\n        return 1;\n    \
+    if (n == 2)\n        return 2;\n    char *q = malloc(n);\n    if (n == 3)\n        return 3;\n    free(p);\n    free(q);\n    return 0;\n}\n";
+
+#[test]
+fn exits_of_one_function_are_one_finding() {
+    let project = Project::new(&[("a.c", EXITS)]);
+    let run = project.run(&["check", "a.c"]);
+    run.prints(&["a.c: 2 leaks\n", "note: also lost at lines 7 and 10; --report-level 0 shows the path to each\n"]);
+    run.says(&["caulk: 2 leaks; "]);
+    let quiet = project.run(&["check", "a.c", "--quiet"]).stdout;
+    assert!(
+        quiet.starts_with("a.c:5:") && quiet.contains("; allocated at line 3; also lost at lines 7 and 10 ["),
+        "{quiet}"
+    );
+    let github = project.run(&["check", "a.c", "--format", "github"]).stdout;
+    assert_eq!(github.lines().count(), 2, "{github}");
+
+    let report = project.run(&["check", "a.c", "--format", "json"]).stdout;
+    validate(include_str!("../../../docs/schema/report.json"), &report);
+    let also = json(&report)["findings"][0]["alsoLostAt"].clone();
+    assert_eq!((&also[0]["line"], &also[1]["line"], &also[2]), (&7.into(), &10.into(), &Value::Null));
+    assert_eq!((&also[0]["kind"], &also[0]["function"]), (&"forgotten".into(), &"f".into()));
+
+    assert_eq!(project.run(&["check", "a.c", "--format", "html", "-o", "report"]).status, 1);
+    let pages = fs::read_dir(project.path("report/finding")).expect("pages").map(|e| e.expect("readable").path());
+    let texts: Vec<String> = pages.map(|page| fs::read_to_string(page).expect("written")).collect();
+    let lists = |text: &&String| text.contains("<a href=\"#also-2\">a.c:10</a>") && text.contains("id=\"also-2\"");
+    assert_eq!((texts.len(), texts.iter().filter(lists).count()), (2, 1), "{texts:?}");
+
+    let sarif = project.run(&["check", "a.c", "--format", "sarif"]).stdout;
+    validate(&sarif_schema(), &sarif);
+    let result = json(&sarif)["runs"][0]["results"][0].clone();
+    let line = |place: &Value| place["physicalLocation"]["region"]["startLine"].as_u64();
+    let lines = |list: &Value| list.as_array().expect("a list").iter().filter_map(line).collect::<Vec<_>>();
+    assert_eq!(lines(&result["locations"]), [5]);
+    assert_eq!(lines(&result["relatedLocations"]), [3, 7, 10]);
+    assert_eq!(result["relatedLocations"][2]["properties"]["alsoLost"], true);
+}
+
+/// What is forgotten on the way to success does not hide among the exits of errors.
+#[test]
+fn exits_that_return_zero_stand_apart() {
+    let project = Project::new(&[("a.c", &EXITS.replace("return 2;", "return 0;"))]);
+    let quiet = project.run(&["check", "a.c", "--quiet"]).stdout;
+    let lines: Vec<&str> = quiet.lines().collect();
+    assert_eq!(lines.len(), 3, "{quiet}");
+    assert!(lines[0].starts_with("a.c:5:") && lines[0].contains("; also lost at line 10 ["), "{quiet}");
+    assert!(lines[1].starts_with("a.c:7:") && !lines[1].contains("also"), "{quiet}");
 }
 
 /// What a header of the system does is shown where the user called it.

@@ -20,7 +20,7 @@ fn only_new_findings_fail() {
     let run = project.run(&["check", "a.c", "--write-baseline", "known"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     let known = fs::read_to_string(project.path("known")).expect("written");
-    assert!(known.starts_with("caulk-baseline 1\n") && known.ends_with("\tforgotten\ta.c\tleak\tp\n"), "{known}");
+    assert!(known.starts_with("caulk-baseline 2\n") && known.ends_with("\tforgotten\ta.c\tleak\tp\n"), "{known}");
 
     // Lines above, and another function renamed: the same leak.
     fs::write(project.path("a.c"), edited("\n/* more */\nint more;\n", "make_one")).expect("writable");
@@ -46,17 +46,54 @@ fn only_new_findings_fail() {
     assert_eq!(json(&sarif)["runs"][0]["results"][0]["baselineState"], "absent");
 }
 
+/// Forgets `p` where `n` is one of `numbers`; a comment stands above the return of the first.
+fn exits(comment: &str, numbers: &[u32]) -> String {
+    let exit = |(i, n): (usize, &u32)| {
+        let comment = if i == 0 { comment } else { "" };
+        format!("    if (n == {n})\n        {comment}\n        return {n};\n")
+    };
+    let exits: String = numbers.iter().enumerate().map(exit).collect();
+    format!("#include <stdlib.h>\nint f(int n) {{\n    char *p = malloc(n);\n{exits}    free(p);\n    return 0;\n}}\n")
+}
+
+#[test]
+fn another_exit_is_no_new_finding() {
+    let project = Project::new(&[("a.c", &exits("", &[5, 7]))]);
+    assert_eq!(project.run(&["check", "a.c", "--write-baseline", "known"]).status, 0);
+    let known = fs::read_to_string(project.path("known")).expect("written");
+    assert_eq!(known.lines().count(), 2, "{known}");
+    fs::write(project.path("a.c"), exits("", &[3, 5, 7, 9])).expect("writable");
+    let run = project.run(&["check", "a.c", "--baseline", "known"]);
+    assert_eq!(run.status, 0, "{}", run.stdout);
+    run.prints(&["no leaks\n1 more are in the baseline"]);
+    // Nor is it a fixed one when only some exits are mended.
+    fs::write(project.path("a.c"), exits("", &[7])).expect("writable");
+    let run = project.run(&["check", "a.c", "--baseline", "known"]);
+    assert_eq!((run.status, run.stdout.contains("fixed")), (0, false), "{}", run.stdout);
+}
+
+#[test]
+fn a_comment_at_one_exit_leaves_the_others() {
+    let comment = "// caulk: ignore \"wanted\"";
+    let project = Project::new(&[("a.c", &exits(comment, &[3, 5, 7])), ("one.c", &exits(comment, &[3]))]);
+    let run = project.run(&["check", "a.c", "--strict"]);
+    assert_eq!(run.status, 1, "{}", run.stdout);
+    run.prints(&["a.c: 1 leak\n", "also lost at line 12;", "1 more are suppressed"]);
+    assert!(!run.stdout.contains("a.c:6"), "{}", run.stdout);
+    assert_eq!(project.run(&["check", "one.c", "--strict"]).status, 0);
+}
+
 #[test]
 fn a_baseline_that_is_none() {
     let project = Project::new(&[
         ("leak.c", LEAK),
         ("old", "caulk-baseline 0\n"),
         ("odd", "[]"),
-        ("raw", "caulk-baseline 1\nx\n"),
+        ("raw", "caulk-baseline 2\nx\n"),
     ]);
     let check = |file: &str| project.run(&["check", "leak.c", "--baseline", file]);
     check("gone").fails(&["cannot use gone as the baseline: No such file"]);
-    check("old").fails(&["cannot use old as the baseline: a baseline of version 0, and this program reads version 1"]);
+    check("old").fails(&["cannot use old as the baseline: a baseline of version 0, and this program reads version 2"]);
     check("odd").fails(&["not a baseline"]);
     check("raw").fails(&["line 2 is broken"]);
     let run = project.run(&["check", "leak.c", "--quiet", "--write-baseline", "gone/known"]);

@@ -24,7 +24,7 @@ fn settings_stand_in_for_options() {
 fn settings_of_another_folder() {
     let settings = "inputs = [\"leak.c\"]\nbaseline = \"known\"\noutput = \"out.json\"\nformat = \"json\"\n";
     let project =
-        Project::new(&[("sub/leak.c", LEAK), ("sub/caulk.toml", settings), ("sub/known", "caulk-baseline 1\n")]);
+        Project::new(&[("sub/leak.c", LEAK), ("sub/caulk.toml", settings), ("sub/known", "caulk-baseline 2\n")]);
     let run = project.run(&["check", "--config", "sub/caulk.toml"]);
     assert_eq!(run.status, 1, "{}", run.stderr);
     let report = json(&fs::read_to_string(project.path("sub/out.json")).expect("written"));

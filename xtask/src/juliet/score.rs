@@ -31,10 +31,10 @@ pub fn judge(case: &Case, findings: &[Finding]) -> Score {
     score
 }
 
-/// The flows a finding speaks of: those of its loss and its allocation, else of the last place of its path that has one.
+/// The flows a finding speaks of: those of its places of loss and its allocation, else of the last place of its path that has one.
 fn flows(case: &Case, finding: &Finding) -> Vec<Flow> {
     let flow = |place: &crate::sarif::Place| case.file(&place.file)?.truth.flow_at(place.line);
-    let near = finding.main.first().into_iter().chain(finding.related.first());
+    let near = finding.main.first().into_iter().chain(&finding.also).chain(finding.related.first());
     let found: Vec<Flow> = near.filter_map(flow).collect();
     if !found.is_empty() {
         return found;

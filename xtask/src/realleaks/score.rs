@@ -45,17 +45,22 @@ pub fn score(leaks: &[Leak], findings: &[Finding]) -> Vec<Verdict> {
 
 fn is_exact(leak: &Leak, finding: &Finding) -> bool {
     let is_lost_here = |p: &Place| leak.lost_at().is_some_and(|line| p.line.abs_diff(line) <= NEAR);
-    if finding.main.iter().any(|p| is_in_function(leak, p) && is_lost_here(p)) {
+    if lost(finding).any(|p| is_in_function(leak, p) && is_lost_here(p)) {
         return true;
     }
     let is_made_here = |p: &Place| {
         leak.made_at().is_some_and(|(file, line)| is_same_file(&p.file, file) && p.line.abs_diff(line) <= NEAR)
     };
-    finding.main.iter().any(|p| is_in_function(leak, p)) && finding.related.iter().take(MAX_RELATED).any(is_made_here)
+    lost(finding).any(|p| is_in_function(leak, p)) && finding.related.iter().take(MAX_RELATED).any(is_made_here)
 }
 
 fn is_named(leak: &Leak, finding: &Finding) -> bool {
-    finding.main.iter().chain(finding.related.first()).any(|p| is_in_function(leak, p))
+    lost(finding).chain(finding.related.first()).any(|p| is_in_function(leak, p))
+}
+
+/// All places of loss.
+fn lost(finding: &Finding) -> impl Iterator<Item = &Place> {
+    finding.main.iter().chain(&finding.also)
 }
 
 fn is_in_function(leak: &Leak, place: &Place) -> bool {
@@ -90,6 +95,8 @@ mod tests {
         assert_eq!(verdict(&[finding(50, 12)]), Verdict::Named);
         assert_eq!(verdict(&[finding(50, 50)]), Verdict::Missed);
         assert_eq!(verdict(&[]), Verdict::Missed);
+        let several = Finding { also: vec![Place { file: "/src/a.c".into(), line: 29 }], ..finding(20, 20) };
+        assert_eq!(verdict(&[several]), Verdict::Exact);
     }
 
     #[test]

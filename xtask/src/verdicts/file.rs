@@ -1,4 +1,4 @@
-//! A file of verdicts: a line for each finding, its fields divided by tabs.
+//! A file of verdicts: a line for each place of a finding that was read, its fields divided by tabs.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -28,7 +28,7 @@ impl Verdict {
     }
 }
 
-/// What one reader said of one finding.
+/// What one reader said of one place where a finding loses memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     pub fingerprint: String,
@@ -49,12 +49,13 @@ pub fn read(path: &Path) -> Result<Vec<Reading>> {
 }
 
 pub fn parse(text: &str) -> Result<Vec<Reading>> {
+    // The places of loss of one finding are read one by one, and share its fingerprint.
     let mut seen = BTreeSet::new();
     let mut readings = Vec::new();
     for (line, number) in text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty()) {
         let reading = parse_line(line).with_context(|| format!("line {number}"))?;
-        let is_new = seen.insert(reading.fingerprint.clone());
-        ensure!(is_new, "line {number}: {} has a verdict already", reading.fingerprint);
+        let is_new = seen.insert((reading.fingerprint.clone(), reading.place.clone()));
+        ensure!(is_new, "line {number}: {} has a verdict already at {}", reading.fingerprint, reading.place);
         readings.push(reading);
     }
     Ok(readings)
@@ -85,7 +86,7 @@ mod tests {
         assert_eq!(error("0a\treal\n"), "line 1: 2 fields, not four: fingerprint, verdict, place and variable, reason");
         assert_eq!(error("0a\treal\ta.c:1 p\t\n"), "line 1: a fingerprint and a reason are needed");
         let twice = "0a\treal\ta.c:1 p\tyes\n".repeat(2);
-        assert_eq!(error(&twice), "line 2: 0a has a verdict already");
+        assert_eq!(error(&twice), "line 2: 0a has a verdict already at a.c:1 p");
     }
 
     #[test]

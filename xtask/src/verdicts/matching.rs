@@ -3,7 +3,7 @@
 //! A fingerprint alone does not tell: findings that are alike are numbered in the order of their places (`0a`, `0a-2`), so
 //! when one goes the next takes its name. Verdicts are about fixed versions of projects, so the place must fit as well.
 
-use crate::sarif::Finding;
+use crate::sarif::{Finding, Place};
 
 use super::file::{Reading, Verdict};
 
@@ -12,6 +12,8 @@ use super::file::{Reading, Verdict};
 pub struct Named {
     pub fingerprint: String,
     pub place: String,
+    /// The further places of loss.
+    pub also: Vec<String>,
     pub message: String,
 }
 
@@ -20,11 +22,17 @@ impl Named {
     pub fn of(finding: &Finding) -> Option<Self> {
         let lost = finding.main.first()?;
         let variable = finding.variable.as_deref().unwrap_or("-");
+        let named = |place: &Place| format!("{}:{} {variable}", place.file, place.line);
         Some(Self {
             fingerprint: finding.fingerprint.clone()?,
-            place: format!("{}:{} {variable}", lost.file, lost.line),
+            place: named(lost),
+            also: finding.also.iter().map(named).collect(),
             message: finding.message.clone(),
         })
+    }
+
+    fn places(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.place).chain(&self.also)
     }
 
     /// A third of all findings, by lot: fingerprints are hashes.
@@ -33,9 +41,19 @@ impl Named {
     }
 }
 
-/// The reading of a finding: that of its fingerprint at its place, else of its like there, if all of them say the same.
+/// The reading of a finding. One that is real at any of its places is real.
 pub fn find<'r>(readings: &'r [Reading], finding: &Named) -> Option<&'r Reading> {
-    let is_like = |r: &&Reading| stem(&r.fingerprint) == stem(&finding.fingerprint) && r.place == finding.place;
+    let worth = |reading: &&Reading| match reading.verdict {
+        Verdict::Real => 0,
+        Verdict::Unsure => 1,
+        Verdict::False => 2,
+    };
+    finding.places().filter_map(|place| find_at(readings, finding, place)).min_by_key(worth)
+}
+
+/// The reading of a place: that of its fingerprint there, else of its like there, if all of them say the same.
+fn find_at<'r>(readings: &'r [Reading], finding: &Named, place: &str) -> Option<&'r Reading> {
+    let is_like = |r: &&Reading| stem(&r.fingerprint) == stem(&finding.fingerprint) && r.place == place;
     let like: Vec<&Reading> = readings.iter().filter(is_like).collect();
     let same = like.iter().find(|reading| reading.fingerprint == finding.fingerprint);
     let agree = like.iter().all(|reading| reading.verdict == like[0].verdict);
@@ -45,7 +63,8 @@ pub fn find<'r>(readings: &'r [Reading], finding: &Named) -> Option<&'r Reading>
 /// The readings that are about no finding of a run: it is not reported any more.
 pub fn gone<'r>(readings: &'r [Reading], findings: &[Named]) -> Vec<&'r Reading> {
     let is_found = |reading: &Reading| {
-        findings.iter().any(|f| f.place == reading.place && stem(&f.fingerprint) == stem(&reading.fingerprint))
+        let is_there = |f: &Named| f.places().any(|place| *place == reading.place);
+        findings.iter().any(|f| is_there(f) && stem(&f.fingerprint) == stem(&reading.fingerprint))
     };
     readings.iter().filter(|reading| !is_found(reading)).collect()
 }
@@ -67,7 +86,7 @@ mod tests {
     use crate::verdicts::file::parse;
 
     fn named(fingerprint: &str, place: &str) -> Named {
-        Named { fingerprint: fingerprint.into(), place: place.into(), message: String::new() }
+        Named { fingerprint: fingerprint.into(), place: place.into(), also: Vec::new(), message: String::new() }
     }
 
     #[test]
@@ -85,6 +104,14 @@ mod tests {
         let readings = parse("0a\treal\ta.c:1 p\tx\n0a-2\tfalse\ta.c:1 p\ty\n").unwrap();
         let verdict = |fingerprint| find(&readings, &named(fingerprint, "a.c:1 p")).map(|r| r.verdict);
         assert_eq!((verdict("0a-2"), verdict("0a-3")), (Some(Verdict::False), None));
+    }
+
+    #[test]
+    fn a_finding_is_real_when_one_of_its_places_is() {
+        let readings = parse("0a\tfalse\ta.c:1 p\tx\n0a\treal\ta.c:9 p\ty\n").unwrap();
+        let several = Named { also: vec!["a.c:5 p".into(), "a.c:9 p".into()], ..named("0a", "a.c:1 p") };
+        assert_eq!(find(&readings, &several).map(|r| r.verdict), Some(Verdict::Real));
+        assert!(gone(&readings, &[several]).is_empty());
     }
 
     #[test]

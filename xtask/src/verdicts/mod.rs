@@ -135,7 +135,7 @@ fn list<'a>(readings: impl Iterator<Item = &'a Reading>) {
 
 /// In the same form, with the verdict left open, and what the report says in the place of a reason.
 fn ask<'a>(findings: impl Iterator<Item = &'a Named>) {
-    for Named { fingerprint, place, message } in findings {
+    for Named { fingerprint, place, message, .. } in findings {
         println!("{fingerprint}\t?\t{place}\t{message}");
     }
 }

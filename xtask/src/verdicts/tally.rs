@@ -91,6 +91,7 @@ mod tests {
         let named = |line: usize| Named {
             fingerprint: ["0a", "0b", "0c", "0e"][line - 1].into(),
             place: format!("a.c:{line} p"),
+            also: Vec::new(),
             message: String::new(),
         };
         let findings: Vec<Named> = (1..=4).map(named).collect();

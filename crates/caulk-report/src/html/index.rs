@@ -19,6 +19,8 @@ struct Row<'a> {
     message: String,
     file: &'a str,
     line: u32,
+    /// Further places of loss.
+    also: usize,
     function: &'a str,
     allocator: &'a str,
     confidence: String,
@@ -43,6 +45,7 @@ fn row(index: usize, finding: &Finding) -> Row<'_> {
         message: format!("{} is leaked: {}", finding.subject(), finding.reason),
         file: &finding.loss.file,
         line: finding.loss.line,
+        also: finding.also_lost_at.len(),
         function: &finding.loss.function,
         allocator: &finding.allocation.callee,
         confidence: finding.confidence.to_string(),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::highlight::{Highlighter, Library};
 use super::{escape, head, index};
-use crate::finding::{Call, Finding, Site, StepKind};
+use crate::finding::{Call, Finding, OtherLoss, Site, StepKind};
 use crate::rules;
 
 /// Lines shown around those that matter.
@@ -26,6 +26,8 @@ struct Notes {
     steps: Vec<usize>,
     /// Numbers of calls of the chain, from 1.
     calls: Vec<usize>,
+    /// Numbers of further places of loss, from 1.
+    also: Vec<usize>,
 }
 
 pub fn page(finding: &Finding, library: &Library<'_>, neighbours: &Neighbours) -> String {
@@ -82,7 +84,7 @@ fn state_tag(finding: &Finding) -> String {
     }
 }
 
-/// The list of steps, and the calls down to the allocator.
+/// The list of steps, the calls down to the allocator, and the further places of loss.
 fn panel(html: &mut String, finding: &Finding) {
     html.push_str("<aside>\n<h2>Path</h2>\n<ol class=\"steps\">\n");
     for (i, step) in finding.steps.iter().enumerate() {
@@ -103,6 +105,7 @@ fn panel(html: &mut String, finding: &Finding) {
         }
         html.push_str("</ol>\n");
     }
+    also(html, finding);
     let rule = rules::of(finding.kind);
     let _ = write!(
         html,
@@ -110,6 +113,26 @@ fn panel(html: &mut String, finding: &Finding) {
         escape::text(rule.full),
         escape::text(&finding.fingerprint)
     );
+}
+
+/// The further places of loss.
+fn also(html: &mut String, finding: &Finding) {
+    if finding.also_lost_at.is_empty() {
+        return;
+    }
+    html.push_str("<h2>Also lost at</h2>\n<ul class=\"also\">\n");
+    for (i, OtherLoss { site, reason, needs_alloc_failure, .. }) in finding.also_lost_at.iter().enumerate() {
+        let failure = if *needs_alloc_failure { " (only when an allocation fails)" } else { "" };
+        let _ = writeln!(
+            html,
+            "<li><a href=\"#also-{}\">{}:{}</a> {}{failure}</li>",
+            i + 1,
+            escape::text(&site.file),
+            site.line,
+            escape::with_code(reason)
+        );
+    }
+    html.push_str("</ul>\n");
 }
 
 fn allocation_anchor(finding: &Finding) -> String {
@@ -140,7 +163,8 @@ fn class(kind: StepKind) -> &'static str {
 fn files(finding: &Finding) -> Vec<(&str, BTreeMap<u32, Notes>)> {
     let mut files: Vec<(&str, BTreeMap<u32, Notes>)> = vec![(finding.loss.file.as_str(), BTreeMap::new())];
     let steps = finding.steps.iter().map(|s| s.site.file.as_str());
-    for file in steps.chain(finding.chain.iter().map(|c| c.site.file.as_str())) {
+    let also = finding.also_lost_at.iter().map(|other| other.site.file.as_str());
+    for file in steps.chain(finding.chain.iter().map(|c| c.site.file.as_str())).chain(also) {
         if !files.iter().any(|(f, _)| *f == file) {
             files.push((file, BTreeMap::new()));
         }
@@ -151,6 +175,9 @@ fn files(finding: &Finding) -> Vec<(&str, BTreeMap<u32, Notes>)> {
         }
         for (i, call) in finding.chain.iter().enumerate().filter(|(_, c)| c.site.file == *file) {
             lines.entry(call.site.line).or_default().calls.push(i + 1);
+        }
+        for (i, other) in finding.also_lost_at.iter().enumerate().filter(|(_, o)| o.site.file == *file) {
+            lines.entry(other.site.line).or_default().also.push(i + 1);
         }
     }
     files
@@ -246,6 +273,13 @@ fn annotate(html: &mut String, finding: &Finding, notes: &Notes) {
             html,
             "<div class=\"note chained\" id=\"call-{number}\" tabindex=\"-1\">on the way to the allocation: {} {next}</div>",
             called(call)
+        );
+    }
+    for &number in &notes.also {
+        let reason = escape::with_code(&finding.also_lost_at[number - 1].reason);
+        let _ = writeln!(
+            html,
+            "<div class=\"note end\" id=\"also-{number}\" tabindex=\"-1\">leaked here too: {reason}</div>"
         );
     }
 }

@@ -94,7 +94,8 @@ pub struct CheckOptions {
     #[arg(long)]
     pub full_path: bool,
 
-    /// 0: every path to a leak; 1: one for each allocation and place of loss; 2: one for each allocation [default: 1].
+    /// 0: every path to every place of loss; 1: one finding for each allocation and variable that a function loses; 2: one
+    /// for each allocation [default: 1].
     #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=2))]
     pub report_level: Option<u8>,
 

@@ -83,6 +83,7 @@
     if (row.state) line.lastChild.append(" ", tag(row.state));
     if (row.failure) line.lastChild.append(" ", tag("needs an allocation to fail"));
     cell(line, "at", place(row));
+    if (row.also) line.lastChild.append(" ", tag(`+ ${row.also} more`));
     cell(line, "in", row.function);
     cell(line, "from", row.allocator);
     cell(line, "confidence", row.confidence);
