@@ -38,9 +38,7 @@ pub fn lines(report: &Report) -> Vec<String> {
     if !report.files_changed.is_empty() {
         let names = report.files_changed.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
         let more = if report.files_changed.len() > MAX_NAMED { ", ..." } else { "" };
-        lines.push(format!(
-            "{names}{more}: gone, or changed since the analysis; what is quoted from there may be wrong"
-        ));
+        lines.push(format!("{names}{more}: gone, or changed since compiled; what is quoted from there may be wrong"));
     }
     match report.units_not_read.len() {
         0 => {}

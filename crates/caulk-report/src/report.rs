@@ -54,7 +54,7 @@ pub struct Report {
     /// Known findings that are found no more.
     pub fixed: Vec<Known>,
     pub hidden: Hidden,
-    /// Files that are gone, or too short for the places in them: they were changed since they were analysed.
+    /// Files that are gone, newer than what was compiled from them, or too short for the places in them.
     pub files_changed: Vec<String>,
     /// Suppressions that are of no use, when that was asked for.
     pub complaints: Vec<Complaint>,
@@ -72,6 +72,8 @@ pub struct Choices {
     pub ignores: Vec<Ignore>,
     /// Complain of suppressions that are of no use, in these files.
     pub strict: Option<Vec<String>>,
+    /// Files that are newer than what was compiled from them.
+    pub newer: BTreeSet<String>,
 }
 
 impl Report {
@@ -91,7 +93,7 @@ impl Report {
         Self {
             root: root.to_string_lossy().into_owned(),
             fixed,
-            files_changed: changed(&findings, sources),
+            files_changed: changed(&findings, sources, &choices.newer),
             findings,
             hidden,
             complaints,
@@ -113,9 +115,10 @@ impl Report {
 }
 
 /// Files that cannot be those that were analysed.
-fn changed(findings: &[Finding], sources: &Sources) -> Vec<String> {
+fn changed(findings: &[Finding], sources: &Sources, newer: &BTreeSet<String>) -> Vec<String> {
     let places = findings.iter().flat_map(Finding::places).filter(|place| place.line > 0);
     let is_gone = |place: &&Site| sources.get(&place.file).is_none_or(|f| f.offset(place.line, place.column).is_none());
-    let files: BTreeSet<&str> = places.filter(is_gone).map(|place| place.file.as_str()).collect();
+    let is_other = |place: &&Site| newer.contains(&place.file) || is_gone(place);
+    let files: BTreeSet<&str> = places.filter(is_other).map(|place| place.file.as_str()).collect();
     files.into_iter().map(str::to_owned).collect()
 }

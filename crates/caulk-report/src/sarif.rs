@@ -198,11 +198,13 @@ fn provenance(version: &git::Version) -> Value {
     details
 }
 
-/// What was not read, and suppressions that are of no use.
+/// What was not read, sources that changed, and suppressions that are of no use.
 fn notifications(report: &Report) -> Vec<Value> {
     let lost = report.units_not_read.iter().map(|unit| format!("{} was not read: {}", unit.source, unit.reason));
     let useless = report.complaints.iter().map(|complaint| format!("{}: {}", complaint.place, complaint.text));
-    lost.chain(useless).map(|text| json!({ "level": "warning", "message": { "text": text } })).collect()
+    let changed =
+        report.files_changed.iter().map(|file| format!("{file} is gone, or has changed since it was compiled"));
+    lost.chain(changed).chain(useless).map(|text| json!({ "level": "warning", "message": { "text": text } })).collect()
 }
 
 fn artifacts(report: &Report) -> Vec<Value> {

@@ -1,6 +1,7 @@
 //! From the arguments to lowered units, telling the user what was lost on the way.
 
 use std::path::Path;
+use std::time::SystemTime;
 
 use caulk_capture::{Duplicates, Job, JobList, Request, collect};
 use caulk_explore::{Exploration, ExploreConfig, explore as run_stage_two};
@@ -25,6 +26,8 @@ pub struct Read {
     pub from_cache: usize,
     /// Entries of the database that are no units of ours (assembler, duplicates), in words; empty when there are none.
     pub skipped: String,
+    /// When each unit was compiled, in the order of the units. A source that is newer is not what was read.
+    pub compiled: Vec<SystemTime>,
 }
 
 pub struct ReadUnit {
@@ -53,13 +56,14 @@ pub fn read(options: &InputOptions) -> Result<Read, Error> {
         Some(open_cache(options.cache.as_deref().unwrap_or(Path::new(DEFAULT_CACHE)))?)
     };
     let config = Config { clang, cache, threads: threads(options) };
+    let started = SystemTime::now();
     let bar = progress::bar(list.jobs.len(), "reading", options.quiet);
     let results = read_units(&list.jobs, &config, &|job: &Job| {
         bar.set_message(job.display().to_owned());
         bar.inc(1);
     })?;
     bar.finish_and_clear();
-    let read = sort_results(&list, results);
+    let read = sort_results(&list, results, started);
     tell_lost(&read);
     if read.units.is_empty() {
         return Err(Error::NothingRead(read.wanted));
@@ -84,7 +88,7 @@ fn open_cache(folder: &Path) -> Result<Cache, Error> {
     Cache::open(folder).map_err(|source| Error::Cache { folder: folder.display().to_string(), source })
 }
 
-fn sort_results(list: &JobList, results: Vec<Result<caulk_frontend::ReadUnit, LostUnit>>) -> Read {
+fn sort_results(list: &JobList, results: Vec<Result<caulk_frontend::ReadUnit, LostUnit>>, started: SystemTime) -> Read {
     let skipped_losses =
         list.skipped.losses().map(|unit| LostUnit { source: unit.file.clone(), reason: unit.reason.to_string() });
     let mut read = Read {
@@ -93,6 +97,7 @@ fn sort_results(list: &JobList, results: Vec<Result<caulk_frontend::ReadUnit, Lo
         wanted: 0,
         from_cache: 0,
         skipped: list.skipped.summary(),
+        compiled: Vec::with_capacity(results.len()),
     };
     for (job, result) in list.jobs.iter().zip(results) {
         match result {
@@ -102,6 +107,7 @@ fn sort_results(list: &JobList, results: Vec<Result<caulk_frontend::ReadUnit, Lo
                     Job::Compile(job) => job.output_hint.clone(),
                     Job::Bitcode(_) => None,
                 };
+                read.compiled.push(compiled(job).unwrap_or(started));
                 read.units.push(ReadUnit { unit: unit.unit, output_hint });
             }
             Err(lost) => read.lost.push(lost),
@@ -109,6 +115,14 @@ fn sort_results(list: &JobList, results: Vec<Result<caulk_frontend::ReadUnit, Lo
     }
     read.wanted = read.units.len() + read.lost.len();
     read
+}
+
+/// When a unit was compiled, if that was before this run. (What the cache holds is compared with its sources in each run.)
+fn compiled(job: &Job) -> Option<SystemTime> {
+    match job {
+        Job::Compile(_) => None,
+        Job::Bitcode(job) => std::fs::metadata(&job.path).and_then(|m| m.modified()).ok(),
+    }
 }
 
 fn tell_lost(read: &Read) {

@@ -308,9 +308,27 @@ fn sources_that_cannot_be_quoted() {
     let run = project.run(&["check", "leak.bc"]);
     assert_eq!(run.status, 1, "{}", run.stderr);
     run.prints(&["`p` is leaked: ", "note: 2. p != NULL, at leak.c:4:", "leaked here, at leak.c:7:"]);
-    run.prints(&["leak.c: gone, or changed since the analysis"]);
+    run.prints(&["leak.c: gone, or changed since compiled"]);
     fs::write(project.path("leak.c"), [0xff, 0xfe, b'\n', 0x80].repeat(9)).expect("writable");
     assert_eq!(project.run(&["check", "leak.bc"]).status, 1);
+}
+
+/// A source that was edited after it was compiled, though all places are still in it.
+#[test]
+fn sources_that_are_newer_than_the_bitcode() {
+    let project = Project::new(&[("leak.c", LEAK)]);
+    let bitcode = ["-g", "-O1", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c", "leak.c", "-o", "leak.bc"];
+    let made = std::process::Command::new("clang-19").current_dir(project.root()).args(bitcode).status();
+    assert!(made.expect("clang-19 can be run").success());
+    let says = "leak.c: gone, or changed since compiled; what is quoted from there may be wrong";
+    let report = || project.run(&["check", "leak.bc"]).stdout;
+    assert!(!report().contains(says), "{}", report());
+    let bitcode = fs::File::options().append(true).open(project.path("leak.bc")).expect("writable");
+    let before = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    bitcode.set_modified(before).expect("it is our own");
+    assert_eq!(report().matches(says).count(), 1, "{}", report());
+    let sarif = project.run(&["check", "leak.bc", "--format", "sarif"]).stdout;
+    assert!(sarif.contains("leak.c is gone, or has changed since it was compiled"), "{sarif}");
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub fn render(report: &Report, sources: &Sources) -> Vec<Page> {
             after: report.findings.get(at + 1).map(|f| file_name(at + 1, &f.fingerprint)),
         };
         let path = format!("finding/{}", file_name(at, &finding.fingerprint));
-        pages.push(Page { path, text: page::page(finding, &library, &neighbours) });
+        pages.push(Page { path, text: page::page(finding, &library, &neighbours, &report.files_changed) });
     }
     pages
 }

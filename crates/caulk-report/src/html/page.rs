@@ -30,7 +30,7 @@ struct Notes {
     also: Vec<usize>,
 }
 
-pub fn page(finding: &Finding, library: &Library<'_>, neighbours: &Neighbours) -> String {
+pub fn page(finding: &Finding, library: &Library<'_>, neighbours: &Neighbours, changed: &[String]) -> String {
     let title = format!("{} is leaked", finding.subject()).replace('`', "");
     let mut html = head(&format!("{title} - {}", finding.loss.file), "../", "finding.js");
     html.push_str("<body class=\"finding\">\n");
@@ -39,7 +39,8 @@ pub fn page(finding: &Finding, library: &Library<'_>, neighbours: &Neighbours) -
     panel(&mut html, finding);
     html.push_str("<main>\n");
     for (file, lines) in files(finding) {
-        source(&mut html, finding, library, file, &lines);
+        let is_changed = changed.iter().any(|c| c == file);
+        source(&mut html, finding, library, (file, is_changed), &lines);
     }
     html.push_str("</main>\n</div>\n</body>\n</html>\n");
     html
@@ -183,16 +184,20 @@ fn files(finding: &Finding) -> Vec<(&str, BTreeMap<u32, Notes>)> {
     files
 }
 
-fn source(html: &mut String, finding: &Finding, library: &Library<'_>, file: &str, lines: &BTreeMap<u32, Notes>) {
+fn source(
+    html: &mut String,
+    finding: &Finding,
+    library: &Library<'_>,
+    (file, is_changed): (&str, bool),
+    lines: &BTreeMap<u32, Notes>,
+) {
     let _ = writeln!(html, "<section>\n<h2 class=\"file\">{}</h2>\n<div class=\"source\">", escape::text(file));
     let highlighter = library.get(file);
     let last = highlighter.as_ref().map_or(0, |h| h.last_line());
     if highlighter.is_none() {
         html.push_str("<p class=\"hint\">This file cannot be read any more.</p>\n");
-    } else if lines.keys().any(|n| *n > last) {
-        html.push_str(
-            "<p class=\"hint\">This file was changed since it was analysed: some places lie beyond its end.</p>\n",
-        );
+    } else if is_changed {
+        html.push_str("<p class=\"hint\">This file has changed since it was compiled: places may be wrong.</p>\n");
     }
     let mut previous = 0;
     for number in shown(lines, last) {

@@ -1,9 +1,9 @@
 //! `caulk check`: the leaks of a project.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use caulk_explore::{Exploration, Verdict};
 use caulk_report::baseline::Baseline;
@@ -42,7 +42,8 @@ pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
     };
     let found = findings(&analysed, &exploration, &contradicted, &config, &sources, &root);
     let strict = options.strict.then(|| files_of(&analysed, &config, &root));
-    let choices = Choices { selection: selection(options), baseline, ignores: options.ignores.clone(), strict };
+    let newer = newer_files(&analysed, &found, &root);
+    let choices = Choices { selection: selection(options), baseline, ignores: options.ignores.clone(), strict, newer };
     let mut report = Report::new(&root, found, &choices, &sources);
     fill_in(&mut report, &analysed, &exploration, &contradicted);
     deliver(&report, &sources, options)?;
@@ -70,6 +71,22 @@ fn files_of(analysed: &Analysed, config: &ReportConfig, root: &Path) -> Vec<Stri
     let own: BTreeSet<String> =
         files.filter(|file| !config.is_system(file)).map(|file| shown_path(file, root)).collect();
     own.into_iter().collect()
+}
+
+/// Files that findings speak of and that are newer than a unit compiled from them.
+fn newer_files(analysed: &Analysed, found: &[Finding], root: &Path) -> BTreeSet<String> {
+    let files: BTreeSet<&str> = found.iter().flat_map(Finding::places).map(|place| place.file.as_str()).collect();
+    let modified = |file: &str| std::fs::metadata(root.join(file)).and_then(|m| m.modified()).ok();
+    // A time that is yet to come says nothing.
+    let now = SystemTime::now();
+    let known = files.into_iter().filter_map(|file| Some((file, modified(file).filter(|time| *time <= now)?)));
+    let modified: BTreeMap<&str, SystemTime> = known.collect();
+    let mut newer = BTreeSet::new();
+    for ((_, packed), compiled) in analysed.program.units().zip(&analysed.read.compiled) {
+        let files = packed.unit.files.values().map(|file| shown_path(packed.unit.str(*file), root));
+        newer.extend(files.filter(|file| modified.get(file.as_str()).is_some_and(|time| time > compiled)));
+    }
+    newer
 }
 
 fn write_file(path: &Path, rendered: &str) -> Result<(), Error> {
