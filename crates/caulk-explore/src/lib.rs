@@ -21,6 +21,7 @@ mod merge;
 mod mstg;
 mod ownership;
 mod paths;
+mod refused;
 mod rounds;
 mod search;
 mod state;
@@ -33,5 +34,6 @@ mod written;
 
 pub use config::ExploreConfig;
 pub use mstg::mstg_dot;
+pub use refused::Edge;
 pub use verdict::{Exploration, Layer, Statistics, Verdict, Witness, explore, explore_one};
 pub use witness::Event;

@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use crate::call::{States, Wanted};
 use crate::machine::Machine;
 use crate::mstg::{ObjectStates, Transitions, note};
+use crate::refused::Edges;
 use crate::state::{Round, State};
 use crate::witness::Event;
 
@@ -68,6 +69,8 @@ pub struct Search<'a, 'g> {
     pub live_pointers: FxHashMap<BlockId, Rc<Vec<InstId>>>,
     /// What happens to every object, when somebody wants to know.
     pub transitions: Option<Transitions>,
+    /// Which branches could be taken with the object, likewise.
+    pub edges: Option<Edges>,
     max_steps: usize,
     /// The budget ran out before all paths were seen.
     pub cut: bool,
@@ -104,6 +107,7 @@ impl<'a, 'g> Search<'a, 'g> {
             to_end,
             live_pointers: FxHashMap::default(),
             transitions: None,
+            edges: None,
             max_steps,
             cut: false,
             refuted_by_solver: 0,
@@ -359,10 +363,12 @@ impl<'a, 'g> Search<'a, 'g> {
     }
 
     fn take(&mut self, mut state: State, from: BlockId, inst: InstId, index: u32, to: BlockId, condition: TermId) {
-        if self.machine.decided_by_dereference(&state, condition) == Some(false) {
-            return;
+        let is_possible = self.machine.decided_by_dereference(&state, condition) != Some(false)
+            && state.facts.assume(&mut self.machine.pool, condition) == Verdict::Consistent;
+        if let Some(edges) = self.edges.as_mut().filter(|_| state.tracked.is_some()) {
+            edges.note((inst, index), to, is_possible);
         }
-        if state.facts.assume(&mut self.machine.pool, condition) == Verdict::Consistent {
+        if is_possible {
             state.trail.add(inst, Event::Took(index));
             self.go(state, from, to);
         }

@@ -9,6 +9,7 @@ use crate::call::Wanted;
 use crate::config::ExploreConfig;
 use crate::frame::Frame;
 use crate::machine::Machine;
+use crate::refused::{Edge, Edges};
 use crate::search::{Found, Goal, Search};
 use crate::witness::Event;
 use crate::world::World;
@@ -91,9 +92,9 @@ pub fn explore(program: &Program, useflow: &UseflowConfig, analysis: &Analysis, 
         return exploration;
     }
     let world = World::new(program, useflow, analysis, config);
-    let results: Vec<(Vec<Verdict>, usize)> =
-        functions.par_iter().with_max_len(1).map(|f| explore_function(&world, *f)).collect();
-    for (function, (verdicts, steps)) in functions.into_iter().zip(results) {
+    let results: Vec<(Vec<Verdict>, Vec<Vec<Edge>>, usize)> =
+        functions.par_iter().with_max_len(1).map(|f| explore_function(&world, *f, false)).collect();
+    for (function, (verdicts, _, steps)) in functions.into_iter().zip(results) {
         exploration.statistics.steps += steps;
         verdicts.iter().for_each(|v| exploration.statistics.count(v));
         exploration.verdicts[function.0 as usize] = verdicts;
@@ -101,23 +102,25 @@ pub fn explore(program: &Program, useflow: &UseflowConfig, analysis: &Analysis, 
     exploration
 }
 
-/// Looks at the candidates of one function.
+/// Looks at the candidates of one function, and notes which branches make one that is refuted no leak.
 pub fn explore_one(
     program: &Program,
     useflow: &UseflowConfig,
     analysis: &Analysis,
     config: &ExploreConfig,
     function: FuncId,
-) -> Vec<Verdict> {
+) -> Vec<(Verdict, Vec<Edge>)> {
     let world = World::new(program, useflow, analysis, config);
-    explore_function(&world, function).0
+    let (verdicts, refused, _) = explore_function(&world, function, true);
+    verdicts.into_iter().zip(refused).collect()
 }
 
-/// The verdicts of one function's candidates, and the instructions executed for them.
-fn explore_function(world: &World<'_>, function: FuncId) -> (Vec<Verdict>, usize) {
+/// The verdicts of one function's candidates, the branches that refute them if wanted, and the instructions executed.
+fn explore_function(world: &World<'_>, function: FuncId, wants_edges: bool) -> (Vec<Verdict>, Vec<Vec<Edge>>, usize) {
     let candidates = &world.analysis.reports[function.0 as usize].candidates;
     let mut verdicts = vec![Verdict::Unexamined; candidates.len()];
-    let Some(body) = world.program.body(function) else { return (verdicts, 0) };
+    let mut refused = vec![Vec::new(); candidates.len()];
+    let Some(body) = world.program.body(function) else { return (verdicts, refused, 0) };
     let frame = Frame::new(world.program, function, &body, &|inst| world.depends_on_arguments(function, inst));
     let mut steps = 0;
     let mut done = vec![false; candidates.len()];
@@ -131,14 +134,18 @@ fn explore_function(world: &World<'_>, function: FuncId) -> (Vec<Verdict>, usize
         let chosen: Vec<&Candidate> = group.iter().map(|i| &candidates[*i]).collect();
         let machine = Machine::new(world, &frame);
         let mut search = Search::new(machine, Goal::Leaks { wanted, candidates: &chosen }, world.config.max_steps);
+        search.edges = wants_edges.then(Edges::default);
         search.run();
         steps += search.machine.steps;
         for (at, index) in group.into_iter().enumerate() {
             done[index] = true;
             verdicts[index] = verdict(&search, at);
+            if let (Verdict::Refuted(_), Some(edges)) = (&verdicts[index], &search.edges) {
+                refused[index] = edges.refused(&frame, &candidates[index]);
+            }
         }
     }
-    (verdicts, steps)
+    (verdicts, refused, steps)
 }
 
 fn is_examined(candidate: &Candidate) -> bool {

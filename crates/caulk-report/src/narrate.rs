@@ -82,6 +82,12 @@ impl<'a> Narrator<'a> {
         }
     }
 
+    /// One branch of a path in words.
+    pub fn branch(&self, candidate: &Candidate, inst: InstId, successor: usize) -> Option<Step> {
+        let step = WitnessStep { function: candidate.function, inst, event: WitnessEvent::Branch(successor) };
+        Story { narrator: self, candidate, variable: None, steps: Vec::new() }.step(&step)
+    }
+
     /// Where it is lost; for code of a system header, the user's own call that leads there.
     fn loss(&self, candidate: &Candidate) -> Site {
         self.at_home(candidate.function, candidate.place)

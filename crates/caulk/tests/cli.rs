@@ -245,6 +245,13 @@ fn why_tells_what_the_second_stage_decided() {
     let leaks = source.replace("m + 4", "m + 12");
     fs::write(project.path("a.c"), leaks).expect("writable");
     project.run(&["why", "a.c:5", "a.c"]).prints(&["- candidate", "confirmed: "]);
+
+    let source = "#include <stdlib.h>\nint g(int n) {\n    char *p = malloc(3);\n    if (!p)\n        return 1;\n    \
+        int is_six = n * 2 == 6;\n    if (!is_six)\n        free(p);\n    if (is_six && n != 3)\n        return 2;\n    \
+        if (is_six)\n        free(p);\n    return 0;\n}\n";
+    fs::write(project.path("a.c"), source).expect("writable");
+    let condition = "exclude each other; once it is there, it cannot be that 9 `n != 3` is true\n";
+    project.run(&["why", "a.c:3", "a.c"]).prints(&["- candidate", condition]);
 }
 
 #[test]

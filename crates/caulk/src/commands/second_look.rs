@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use caulk_explore::{ExploreConfig, Layer, Verdict, explore_one};
+use caulk_explore::{Edge, ExploreConfig, Layer, Verdict, explore_one};
 use caulk_program::FuncId;
 use caulk_report::source::Sources;
 use caulk_report::witness::confirmed;
@@ -11,12 +11,16 @@ use caulk_useflow::Candidate;
 
 use crate::input::Analysed;
 
+/// Conditions named that stand in the way of a candidate.
+const MAX_REFUSED: usize = 3;
+
 pub struct SecondLook<'a> {
     analysed: &'a Analysed,
     function: FuncId,
     sources: &'a Sources,
     root: &'a Path,
-    verdicts: Vec<Verdict>,
+    /// With the branches that refute it.
+    verdicts: Vec<(Verdict, Vec<Edge>)>,
 }
 
 impl<'a> SecondLook<'a> {
@@ -32,7 +36,7 @@ impl<'a> SecondLook<'a> {
     /// The verdict on the first candidate that is meant.
     pub fn tell(&self, is_meant: impl Fn(&Candidate) -> bool) -> Option<String> {
         let candidates = &self.analysed.analysis.reports[self.function.0 as usize].candidates;
-        let (candidate, verdict) = candidates.iter().zip(&self.verdicts).find(|(c, _)| is_meant(c))?;
+        let (candidate, (verdict, refused)) = candidates.iter().zip(&self.verdicts).find(|(c, _)| is_meant(c))?;
         Some(match verdict {
             Verdict::Confirmed(witness) => {
                 let doubt = if witness.is_doubtful { ", with a doubt: paths were merged on the way" } else { "" };
@@ -41,9 +45,13 @@ impl<'a> SecondLook<'a> {
             Verdict::Refuted(Layer::Ownership) => {
                 "refuted: on every path that can be taken somebody frees or holds it".to_owned()
             }
-            Verdict::Refuted(Layer::Conditions) => "refuted: conditions on the way there exclude each other".to_owned(),
+            Verdict::Refuted(Layer::Conditions) => {
+                let which = self.refused(candidate, refused);
+                format!("refuted: conditions on the way there exclude each other{which}")
+            }
             Verdict::Refuted(Layer::Solver) => {
-                "refuted: conditions on the way there exclude each other, as the solver shows".to_owned()
+                let which = self.refused(candidate, refused);
+                format!("refuted: conditions on the way there exclude each other, as the solver shows{which}")
             }
             Verdict::Cut => "not decided: the budget ran out before all paths were seen".to_owned(),
             Verdict::Unexamined => "not followed path by path: it rests on no path, or on something hidden".to_owned(),
@@ -52,12 +60,33 @@ impl<'a> SecondLook<'a> {
 
     /// `104 `value == NULL` is false, 106 ...`.
     fn path(&self, candidate: &Candidate, witness: &caulk_explore::Witness) -> String {
-        let Analysed { program, models, analysis, .. } = self.analysed;
         let config = ReportConfig::default();
-        let narrator = Narrator::new(program, models, analysis, &config, self.sources, self.root);
+        let narrator = self.narrator(&config);
         let finding = narrator.finding(candidate, &confirmed(candidate, witness));
         let told = finding.steps.iter().filter(|s| !matches!(s.kind, StepKind::Allocated | StepKind::Leaked));
         let steps: Vec<String> = told.map(|s| format!("{} {}", s.site.line, s.text)).collect();
         if steps.is_empty() { "by the only way there is".to_owned() } else { steps.join(", ") }
+    }
+
+    /// The conditions that stand in the way, if there are words for them: `; once it is there, it cannot be that 12 ...`.
+    fn refused(&self, candidate: &Candidate, edges: &[Edge]) -> String {
+        let config = ReportConfig::default();
+        let narrator = self.narrator(&config);
+        let told = edges.iter().filter_map(|(inst, index)| narrator.branch(candidate, *inst, *index as usize));
+        let mut steps: Vec<String> = told.map(|step| format!("{} {}", step.site.line, step.text)).collect();
+        steps.dedup();
+        if steps.len() > MAX_REFUSED {
+            steps.truncate(MAX_REFUSED);
+            steps.push("...".to_owned());
+        }
+        if steps.is_empty() {
+            return String::new();
+        }
+        format!("; once it is there, it cannot be that {}", steps.join(", or "))
+    }
+
+    fn narrator<'n>(&'n self, config: &'n ReportConfig) -> Narrator<'n> {
+        let Analysed { program, models, analysis, .. } = self.analysed;
+        Narrator::new(program, models, analysis, config, self.sources, self.root)
     }
 }
