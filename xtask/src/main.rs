@@ -6,8 +6,12 @@
 mod bench;
 mod juliet;
 mod realleaks;
+mod regress;
+mod results;
 mod sarif;
 mod verdicts;
+
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -23,14 +27,27 @@ enum Chore {
     Bench(Box<bench::arguments::Bench>),
     Juliet(juliet::Juliet),
     Realleaks(realleaks::Realleaks),
+    Regress(regress::Regress),
+    Results(results::Results),
     Verdicts(verdicts::Verdicts),
 }
 
-fn main() -> anyhow::Result<()> {
-    match Arguments::parse().chore {
-        Chore::Bench(arguments) => bench::run(&arguments),
-        Chore::Juliet(arguments) => juliet::run(&arguments),
-        Chore::Realleaks(arguments) => realleaks::run(&arguments),
-        Chore::Verdicts(arguments) => verdicts::run(&arguments),
+/// Nothing but errors is printed here. Exit statuses: 0 done, 1 a measure is worse than it may be, 2 it could not be done.
+fn main() -> ExitCode {
+    let done = match Arguments::parse().chore {
+        Chore::Bench(arguments) => bench::run(&arguments).map(|()| true),
+        Chore::Juliet(arguments) => juliet::run(&arguments).map(|()| true),
+        Chore::Realleaks(arguments) => realleaks::run(&arguments).map(|()| true),
+        Chore::Regress(arguments) => regress::run(&arguments),
+        Chore::Results(arguments) => results::run(&arguments).map(|()| true),
+        Chore::Verdicts(arguments) => verdicts::run(&arguments).map(|()| true),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::from(2)
+        }
     }
 }

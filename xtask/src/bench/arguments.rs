@@ -27,6 +27,10 @@ pub struct Bench {
     #[arg(long, value_name = "N", default_value = "1")]
     pub peer_runs: NonZeroUsize,
 
+    /// Cut a peer off that takes longer than this for one project.
+    #[arg(long, value_name = "SECONDS", default_value = "900")]
+    pub peer_limit: u64,
+
     /// Print Markdown instead of plain text.
     #[arg(long)]
     pub markdown: bool,
@@ -56,6 +60,14 @@ pub struct Growth {
     pub from: NonZeroUsize,
 }
 
+impl Growth {
+    /// As `bench growth` runs without options.
+    pub fn of(common: Common) -> Self {
+        let number = |number| NonZeroUsize::new(number).expect("it is not zero");
+        Self { common, runs: number(1), sizes: number(7), from: number(10_000) }
+    }
+}
+
 #[derive(Debug, Args)]
 pub struct Common {
     /// Measure a project of this machine by its compilation database (may be given several times). The corpora are then
@@ -80,7 +92,7 @@ pub struct Common {
     pub caulk: Option<PathBuf>,
 
     /// The command of Caulk to measure.
-    #[arg(long, value_enum, default_value = "program")]
+    #[arg(long, value_enum, default_value = "check")]
     pub command: CaulkCommand,
 
     /// The clang to compare with, and to give to Caulk.

@@ -14,6 +14,14 @@ pub fn caulk(target: &Path) -> Result<PathBuf> {
     Ok(target.join("release/caulk"))
 }
 
+/// The Caulk that was asked for, else one that is built.
+pub fn given_or_built(given: Option<&Path>, target: &Path) -> Result<PathBuf> {
+    match given {
+        Some(path) => path.canonicalize().with_context(|| format!("there is no {}", path.display())),
+        None => caulk(target),
+    }
+}
+
 /// The folder for all that is built.
 pub fn target_folder() -> Result<PathBuf> {
     let output = cargo(&["metadata", "--no-deps", "--format-version", "1"]).output().context("cannot run cargo")?;

@@ -1,7 +1,7 @@
 //! Runs tools in turns over a project, so that what disturbs the machine disturbs them alike.
 
 use anyhow::{Context, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::bench::machine;
 use crate::bench::project::Project;
@@ -14,7 +14,7 @@ pub struct Entry {
 }
 
 /// All runs of one tool on one project. There is at least one.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Measured {
     pub tool: String,
     pub runs: Vec<Sample>,
@@ -49,13 +49,17 @@ impl Measured {
         self.runs.last().and_then(|run| run.leaks)
     }
 
+    pub fn is_cut_off(&self) -> bool {
+        self.runs.iter().any(|run| run.is_cut_off)
+    }
+
     pub fn failed_units(&self) -> usize {
         self.runs.iter().map(|run| run.failed_units).max().unwrap_or(0)
     }
 }
 
 /// Everything measured on one project; the first tool is clang alone.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ProjectResult {
     pub project: String,
     pub units: usize,

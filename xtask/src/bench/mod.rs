@@ -5,22 +5,23 @@ pub mod build;
 mod clang_flags;
 mod corpora;
 mod database;
-mod growth;
+pub mod growth;
 pub mod machine;
-mod measure;
+pub mod measure;
 mod packages;
-mod project;
-mod report;
+pub mod project;
+pub mod report;
 mod side_by_side;
 #[cfg(test)]
 mod smoke;
 mod sources;
-mod tools;
-mod usage;
+pub mod tools;
+pub mod usage;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use arguments::{Bench, CaulkCommand, Common, Other};
 use clang_flags::ClangFlags;
@@ -31,39 +32,36 @@ use tools::{CacheUse, Caulk, ClangBitcode, Setting};
 
 /// What every measure starts from.
 #[derive(Debug)]
-struct Ground {
-    caulk: PathBuf,
+pub struct Ground {
+    pub caulk: PathBuf,
     command: CaulkCommand,
-    bitcode: ClangBitcode,
-    setting: Setting,
+    pub bitcode: ClangBitcode,
+    pub setting: Setting,
     /// For all that is written: never in the repository's own folders.
-    work: PathBuf,
+    pub work: PathBuf,
 }
 
 impl Ground {
-    fn lay(common: &Common) -> Result<Self> {
+    pub fn lay(common: &Common) -> Result<Self> {
         let target = build::target_folder()?;
-        let caulk = match &common.caulk {
-            Some(path) => path.canonicalize().with_context(|| format!("there is no {}", path.display()))?,
-            None => build::caulk(&target)?,
-        };
+        let caulk = build::given_or_built(common.caulk.as_deref(), &target)?;
         let work = target.join("bench");
         let flags = ClangFlags::learn(&caulk, common.command.name(), &common.clang, &work.join("probe"))?;
         Ok(Self {
             caulk,
             command: common.command,
             bitcode: ClangBitcode::new(flags),
-            setting: Setting { jobs: common.jobs(), clang: common.clang.clone() },
+            setting: Setting { jobs: common.jobs(), clang: common.clang.clone(), peer_limit: None },
             work,
         })
     }
 
-    fn header(&self) -> Header {
+    pub fn header(&self) -> Header {
         Header::new(self.setting.jobs, &self.caulk, &self.setting.clang)
     }
 
     /// clang alone, and Caulk with these uses of its cache.
-    fn entries(&self, runs: usize, caches: &[CacheUse]) -> Vec<Entry> {
+    pub fn entries(&self, runs: usize, caches: &[CacheUse]) -> Vec<Entry> {
         let mut entries = vec![Entry { tool: Box::new(self.bitcode.clone()), runs }];
         entries.extend(caches.iter().map(|&cache| {
             let caulk = Caulk { path: self.caulk.clone(), command: self.command, cache };
@@ -78,7 +76,8 @@ pub fn run(arguments: &Bench) -> Result<()> {
         return growth::run(arguments);
     }
     let common = &arguments.common;
-    let ground = Ground::lay(common)?;
+    let mut ground = Ground::lay(common)?;
+    ground.setting.peer_limit = Some(Duration::from_secs(arguments.peer_limit));
     let mut header = ground.header();
     let mut entries = ground.entries(arguments.runs.get(), &[CacheUse::None, CacheUse::Fresh, CacheUse::Warm]);
     if arguments.peers {

@@ -49,7 +49,7 @@ impl Project {
         Self::from_database(&corpus.name, &path, work)
     }
 
-    fn from_folder(folder: &Path, work: &Path) -> Result<Self> {
+    pub fn from_folder(folder: &Path, work: &Path) -> Result<Self> {
         let folder = folder.canonicalize().with_context(|| format!("no folder {}", folder.display()))?;
         let Some(name) = folder.file_name() else { bail!("{} has no name", folder.display()) };
         Self::from_database(&name.to_string_lossy(), &find_database(&folder)?, work)

@@ -57,7 +57,7 @@ fn lay_ground(folder: &Path) -> Ground {
     fs::set_permissions(&caulk, fs::Permissions::from_mode(0o755)).unwrap();
     let flags = ClangFlags::learn(&caulk, "program", Path::new(CLANG), &folder.join("probe")).unwrap();
     assert_eq!(flags, ClangFlags { before: vec![], after: ["-c", "-emit-llvm", "-w"].map(str::to_owned).into() });
-    let setting = Setting { jobs: 2, clang: CLANG.into() };
+    let setting = Setting { jobs: 2, clang: CLANG.into(), peer_limit: None };
     let work = folder.join("work");
     Ground { caulk, command: CaulkCommand::Program, bitcode: ClangBitcode::new(flags), setting, work }
 }

@@ -7,13 +7,13 @@ use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How often the peak of the process itself is read while it runs. The kernel keeps the peak, so only what is added in
 /// the last moments before the end can be missed.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(10);
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     pub wall_seconds: f64,
     /// User and system time of the process and of every child it waited for.
@@ -60,13 +60,29 @@ fn set_limit(resource: libc::__rlimit_resource_t, most: u64) -> io::Result<()> {
     if unsafe { libc::setrlimit(resource, &limit) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Runs a command to its end. `sample_own` also watches the memory of the process itself.
-pub fn run(command: &mut Command, sample_own: bool) -> io::Result<(ExitStatus, Usage)> {
+/// What [`run`] does besides running.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Watch {
+    /// Watch the memory of the process itself, too.
+    pub own_memory: bool,
+    /// End the process and its children then.
+    pub deadline: Option<Instant>,
+}
+
+/// Runs a command to its end, or to the deadline.
+pub fn run(command: &mut Command, watch: Watch) -> io::Result<(ExitStatus, Usage)> {
     let start = Instant::now();
+    if watch.deadline.is_some() {
+        own_group(command);
+    }
     let pid = command.spawn()?.id();
     let ended = AtomicBool::new(false);
     let (waited, own_peak_kilobytes) = std::thread::scope(|scope| {
-        let sampler = sample_own.then(|| scope.spawn(|| sample_peak(pid, &ended)));
+        let sampler = watch.own_memory.then(|| scope.spawn(|| sample_peak(pid, &ended)));
+        if let Some(deadline) = watch.deadline {
+            let ended = &ended;
+            scope.spawn(move || end_at(deadline, pid, ended));
+        }
         let waited = wait(pid).map(|(status, rusage)| (status, rusage, start.elapsed()));
         ended.store(true, Ordering::Relaxed);
         (waited, sampler.and_then(|thread| thread.join().ok()).flatten())
@@ -99,6 +115,31 @@ fn wait(pid: u32) -> io::Result<(ExitStatus, libc::rusage)> {
     }
 }
 
+/// A group of its own, so that its children can be ended with it. A terminal does not reach it any more, so the kernel is
+/// asked to end it when we are.
+fn own_group(command: &mut Command) {
+    command.process_group(0);
+    let set = || {
+        // SAFETY: takes numbers only, and may be called between fork and exec.
+        let done = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    };
+    // SAFETY: between fork and exec only prctl is called.
+    unsafe { command.pre_exec(set) };
+}
+
+fn end_at(deadline: Instant, pid: u32, ended: &AtomicBool) {
+    while !ended.load(Ordering::Relaxed) {
+        if Instant::now() >= deadline {
+            // SAFETY: a call without pointers. The group is that of the child, which nobody has waited for yet, or which has
+            // just ended; then there is no such group.
+            unsafe { libc::killpg(pid as libc::pid_t, libc::SIGKILL) };
+            return;
+        }
+        std::thread::sleep(SAMPLE_INTERVAL);
+    }
+}
+
 fn seconds(time: libc::timeval) -> f64 {
     time.tv_sec as f64 + time.tv_usec as f64 / 1e6
 }
@@ -127,7 +168,7 @@ mod tests {
     fn children_count() {
         let mut shell = Command::new("sh");
         shell.args(["-c", "sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; exit 3"]);
-        let (status, usage) = run(&mut shell, true).unwrap();
+        let (status, usage) = run(&mut shell, Watch { own_memory: true, deadline: None }).unwrap();
         assert_eq!(status.code(), Some(3));
         assert!(usage.cpu_seconds > 0.0 && usage.wall_seconds > 0.0);
         assert!(usage.peak_kilobytes > 100);
@@ -135,11 +176,20 @@ mod tests {
     }
 
     #[test]
+    fn a_deadline_ends_children_too() {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "sh -c 'sleep 60'; exit 0"]);
+        let deadline = Some(Instant::now() + Duration::from_millis(50));
+        let (status, usage) = run(&mut shell, Watch { own_memory: false, deadline }).unwrap();
+        assert!(!status.success() && usage.wall_seconds < 30.0);
+    }
+
+    #[test]
     fn limits_reach_the_child() {
         let mut shell = Command::new("sh");
         shell.args(["-c", "test \"$(ulimit -t)\" = 7"]);
         Limits { cpu_seconds: 7, memory_bytes: 1 << 30 }.apply(&mut shell);
-        assert!(run(&mut shell, false).unwrap().0.success());
+        assert!(run(&mut shell, Watch::default()).unwrap().0.success());
     }
 
     #[test]

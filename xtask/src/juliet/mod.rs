@@ -11,14 +11,16 @@ mod table;
 mod truth;
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 
+use crate::bench::report::{Header, write_json};
 use crate::bench::{build, machine};
 use score::{Score, judge};
-use suite::Suite;
+use suite::{Case, Suite};
+pub use table::Report;
 
 /// Score Caulk on the Juliet suite, CWE-401: one test case at a time, its files linked as one program.
 #[derive(Debug, Args)]
@@ -56,18 +58,56 @@ pub struct Juliet {
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
 
+    /// Write the figures to this file as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
     /// More options for `caulk check`.
     #[arg(last = true, value_name = "OPTIONS")]
     pub options: Vec<String>,
 }
 
+impl Juliet {
+    /// As `juliet --suite DIR` runs without other options.
+    pub fn of(suite: &Path, caulk: &Path, jobs: Option<NonZeroUsize>) -> Self {
+        Self {
+            suite: suite.to_owned(),
+            caulk: Some(caulk.to_owned()),
+            jobs,
+            only: String::new(),
+            open: false,
+            variants: false,
+            list: false,
+            keep: None,
+            json: None,
+            options: Vec::new(),
+        }
+    }
+}
+
+/// What the suite says of a Caulk.
+#[derive(Debug)]
+pub struct Scored {
+    cases: Vec<Case>,
+    scores: Vec<Score>,
+    pub report: Report,
+}
+
 pub fn run(arguments: &Juliet) -> Result<()> {
+    let scored = measure(arguments)?;
+    print!("{}", scored.report.print(arguments.variants));
+    if arguments.list {
+        table::list(&scored.cases, &scored.scores);
+    }
+    arguments.json.as_ref().map_or(Ok(()), |path| write_json(path, &scored.report))
+}
+
+pub fn measure(arguments: &Juliet) -> Result<Scored> {
     let target = build::target_folder()?;
-    let caulk = match &arguments.caulk {
-        Some(path) => path.canonicalize().with_context(|| format!("there is no {}", path.display()))?,
-        None => build::caulk(&target)?,
-    };
+    let caulk = build::given_or_built(arguments.caulk.as_deref(), &target)?;
     let suite = Suite::read(&arguments.suite, &arguments.only)?;
+    let jobs = arguments.jobs.map_or_else(machine::cores, usize::from);
+    let header = Header::new(jobs, &caulk, Path::new("clang-19"));
     let runner = run::Runner {
         caulk,
         support: suite.support.clone(),
@@ -75,19 +115,21 @@ pub fn run(arguments: &Juliet) -> Result<()> {
         options: arguments.options.clone(),
         keep: arguments.keep.clone(),
         cache: target.join("juliet/cache"),
-        jobs: arguments.jobs.map_or_else(machine::cores, usize::from),
+        jobs,
     };
     let answers = runner.run(&suite.cases)?;
     let mut scores: Vec<Score> = Vec::with_capacity(answers.len());
+    let mut failed = 0;
     for (case, answer) in suite.cases.iter().zip(answers) {
         match answer {
             Ok(findings) => scores.push(judge(case, &findings)),
             Err(reason) => {
                 eprintln!("{}: {reason}", case.name);
                 scores.push(Score::default());
+                failed += 1;
             }
         }
     }
-    table::print(&suite.cases, &scores, arguments.variants, arguments.list);
-    Ok(())
+    let report = Report::of(header, &suite.cases, &scores, failed);
+    Ok(Scored { cases: suite.cases, scores, report })
 }

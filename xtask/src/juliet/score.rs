@@ -1,5 +1,7 @@
 //! From findings to a verdict on each test case, and from those to the figures.
 
+use serde::{Deserialize, Serialize};
+
 use crate::sarif::Finding;
 
 use super::suite::Case;
@@ -43,7 +45,7 @@ fn flows(case: &Case, finding: &Finding) -> Vec<Flow> {
 }
 
 /// Sums over test cases. Each has one leak to find and one chance of a false finding.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     pub units: usize,
     pub true_positives: usize,

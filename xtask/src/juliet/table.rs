@@ -1,47 +1,86 @@
-//! The tables that `juliet` prints.
+//! The figures that `juliet` prints and keeps.
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::score::{Score, Tally};
 use super::suite::Case;
+use crate::bench::report::{Form, Header, Table};
 
-pub fn print(cases: &[Case], scores: &[Score], all_variants: bool, list: bool) {
-    let pairs = || cases.iter().zip(scores.iter().copied());
-    let some = |keep: &dyn Fn(&Case) -> bool| Tally::of(pairs().filter(|(c, _)| keep(c)).map(|(_, s)| s));
-    println!("| test cases | units | TP | FP | TN | FN | F1 | exact | TP, no FP |");
-    println!("|---|---|---|---|---|---|---|---|---|");
-    row("all", some(&|_| true));
-    row("without wchar_t", some(&|c| !c.is_wide));
-    row("C", some(&|c| !c.is_cxx));
-    row("C++", some(&|c| c.is_cxx));
-    let mut variants: BTreeMap<&str, Vec<Score>> = BTreeMap::new();
-    for (case, score) in pairs() {
-        variants.entry(&case.variant).or_default().push(score);
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Report {
+    pub header: Header,
+    /// All test cases, and parts of them.
+    pub groups: Vec<Group>,
+    /// By flow variant.
+    pub variants: Vec<Group>,
+    /// Test cases on which Caulk failed; they count as missed.
+    pub failed: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    pub name: String,
+    #[serde(flatten)]
+    pub tally: Tally,
+}
+
+impl Report {
+    pub fn of(header: Header, cases: &[Case], scores: &[Score], failed: usize) -> Self {
+        let pairs = || cases.iter().zip(scores.iter().copied());
+        let group = |name: &str, keep: &dyn Fn(&Case) -> bool| Group {
+            name: name.to_owned(),
+            tally: Tally::of(pairs().filter(|(c, _)| keep(c)).map(|(_, s)| s)),
+        };
+        let groups = vec![
+            group("all", &|_| true),
+            group("without wchar_t", &|c| !c.is_wide),
+            group("C", &|c| !c.is_cxx),
+            group("C++", &|c| c.is_cxx),
+        ];
+        let mut variants: BTreeMap<&str, Vec<Score>> = BTreeMap::new();
+        for (case, score) in pairs() {
+            variants.entry(&case.variant).or_default().push(score);
+        }
+        let by_variant = |(variant, scores): (&str, Vec<Score>)| Group {
+            name: format!("variant {variant}"),
+            tally: Tally::of(scores.into_iter()),
+        };
+        Self { header, groups, variants: variants.into_iter().map(by_variant).collect(), failed }
     }
-    let tallies = variants.into_iter().map(|(variant, scores)| (variant, Tally::of(scores.into_iter())));
-    for (variant, tally) in tallies.filter(|(_, tally)| all_variants || !tally.is_perfect()) {
-        row(&format!("variant {variant}"), tally);
+
+    /// With all variants, or only those that are not perfect.
+    pub fn table(&self, all_variants: bool) -> Table {
+        let mut table = Table::new(&["test cases", "units", "TP", "FP", "TN", "FN", "F1", "exact", "TP, no FP"]);
+        let shown = self.variants.iter().filter(|group| all_variants || !group.tally.is_perfect());
+        for Group { name, tally } in self.groups.iter().chain(shown) {
+            let counts = [
+                tally.units,
+                tally.true_positives,
+                tally.false_positives,
+                tally.units - tally.false_positives,
+                tally.units - tally.true_positives,
+            ];
+            let mut row = vec![name.clone()];
+            row.extend(counts.map(|count| count.to_string()));
+            row.extend([format!("{:.3}", tally.f1()), tally.exact.to_string(), tally.clean.to_string()]);
+            table.push(row);
+        }
+        table
     }
-    if list {
-        names("missed", pairs().filter(|(_, s)| !s.found).map(|(c, _)| c));
-        names("false", pairs().filter(|(_, s)| s.is_false).map(|(c, _)| c));
+
+    pub fn print(&self, all_variants: bool) -> String {
+        self.table(all_variants).print(Form::Markdown)
     }
 }
 
-fn row(name: &str, t: Tally) {
-    println!(
-        "| {name} | {} | {} | {} | {} | {} | {:.3} | {} | {} |",
-        t.units,
-        t.true_positives,
-        t.false_positives,
-        t.units - t.false_positives,
-        t.units - t.true_positives,
-        t.f1(),
-        t.exact,
-        t.clean
-    );
-}
-
-fn names<'a>(what: &str, cases: impl Iterator<Item = &'a Case>) {
-    cases.for_each(|case| println!("{what}: {}", case.name));
+/// The names of test cases that are missed, and of those with false findings.
+pub fn list(cases: &[Case], scores: &[Score]) {
+    let names = |what: &str, keep: fn(&Score) -> bool| {
+        let chosen = cases.iter().zip(scores).filter(|(_, score)| keep(score));
+        chosen.for_each(|(case, _)| println!("{what}: {}", case.name));
+    };
+    names("missed", |score| !score.found);
+    names("false", |score| score.is_false);
 }

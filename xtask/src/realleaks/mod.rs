@@ -5,7 +5,7 @@
 mod known;
 mod score;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clap::Args;
@@ -34,6 +34,29 @@ pub struct Realleaks {
     pub verbose: bool,
 }
 
+/// How many of a project's known leaks a report names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    pub leaks: usize,
+    pub exact: usize,
+    /// With the exact ones.
+    pub named: usize,
+}
+
+impl Count {
+    fn of(verdicts: &[Verdict]) -> Self {
+        let count = |keep: fn(&Verdict) -> bool| verdicts.iter().filter(|v| keep(v)).count();
+        Self { leaks: verdicts.len(), exact: count(|v| *v == Verdict::Exact), named: count(|v| *v != Verdict::Missed) }
+    }
+}
+
+/// Of the leaks of this project in the list, which may be none.
+pub fn count(list: &Path, report: &Path, project: &str) -> Result<Count> {
+    let mut leaks = known::read(list)?;
+    leaks.retain(|leak| leak.counts() && leak.project == project);
+    Ok(Count::of(&score(&leaks, &sarif::read(report)?)))
+}
+
 pub fn run(arguments: &Realleaks) -> Result<()> {
     let mut leaks = known::read(&arguments.known)?;
     if let Some(project) = &arguments.project {
@@ -50,12 +73,13 @@ pub fn run(arguments: &Realleaks) -> Result<()> {
             println!("{:6} {:14} {}:{} {}", verdict.name(), leak.id, leak.file(), leak.function, leak.leaked);
         }
     }
-    let exact = verdicts.iter().filter(|v| **v == Verdict::Exact).count();
-    let named = verdicts.iter().filter(|v| **v != Verdict::Missed).count();
+    let count = Count::of(&verdicts);
     println!(
-        "{}: {} known leaks, {exact} exact, {named} named; {} results in all",
+        "{}: {} known leaks, {} exact, {} named; {} results in all",
         leaks[0].project,
-        leaks.len(),
+        count.leaks,
+        count.exact,
+        count.named,
         findings.len()
     );
     Ok(())

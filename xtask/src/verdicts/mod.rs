@@ -92,6 +92,19 @@ pub fn folder() -> PathBuf {
     repository().join("bench/verdicts")
 }
 
+/// The projects that were read, in the order of their names.
+pub fn projects() -> Result<Vec<String>> {
+    let folder = folder();
+    let entries = std::fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))?;
+    let mut names = Vec::new();
+    for entry in entries {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        names.extend(name.strip_suffix(".tsv").filter(|name| !name.ends_with(".second")).map(str::to_owned));
+    }
+    names.sort();
+    Ok(names)
+}
+
 pub fn run(arguments: &Verdicts) -> Result<()> {
     let folder = arguments.folder.clone().unwrap_or_else(folder);
     ensure!(folder.is_dir(), "there is no folder {}", folder.display());

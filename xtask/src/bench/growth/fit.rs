@@ -1,8 +1,8 @@
 //! The exponent b of y = a x^b, by least squares on logarithms.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Fit {
     pub factor: f64,
     pub exponent: f64,

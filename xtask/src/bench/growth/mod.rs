@@ -5,7 +5,7 @@ mod plot;
 mod sizes;
 
 use anyhow::{Context, Result, ensure};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::bench::Ground;
 use crate::bench::arguments::Growth;
@@ -20,7 +20,7 @@ use fit::{Fit, fit};
 const MIN_SIZES: usize = 3;
 
 /// One size.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Point {
     pub lines: usize,
     pub units: usize,
@@ -50,7 +50,7 @@ impl Point {
 }
 
 /// Exponents of what grows.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Exponents {
     pub cpu_by_lines: Fit,
     pub clang_cpu_by_lines: Fit,
@@ -73,9 +73,7 @@ impl Exponents {
         })
     }
 
-    /// `larger` are the exponents among the larger sizes only: what is the same for every size, such as the memory LLVM's
-    /// own library takes, hides growth among the small ones.
-    fn print(&self, larger: &Exponents) -> String {
+    fn table(&self, larger: &Exponents) -> Table {
         let mut table = Table::new(&["exponent", "all sizes", "R²", "larger half"]);
         let mut push = |what: &str, all: &Fit, larger: &Fit| {
             table.push(vec![
@@ -89,25 +87,54 @@ impl Exponents {
         push("CPU of clang by lines", &self.clang_cpu_by_lines, &larger.clang_cpu_by_lines);
         push("CPU of Caulk by CPU of clang", &self.cpu_by_clang_cpu, &larger.cpu_by_clang_cpu);
         push("memory of Caulk by lines", &self.memory_by_lines, &larger.memory_by_lines);
-        table.print(Form::Text)
+        table
     }
 }
 
-#[derive(Debug, Serialize)]
-struct Report {
-    header: Header,
-    points: Vec<Point>,
-    exponents: Exponents,
-    exponents_of_larger_half: Exponents,
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Report {
+    pub header: Header,
+    pub points: Vec<Point>,
+    pub exponents: Exponents,
+    /// Among the larger sizes only: what is the same for every size, such as the memory LLVM's own library takes, hides
+    /// growth among the small ones.
+    pub exponents_of_larger_half: Exponents,
     /// All runs behind the points.
     sizes: Vec<ProjectResult>,
 }
 
+impl Report {
+    fn of(header: Header, sizes: Vec<ProjectResult>) -> Result<Self> {
+        let points: Vec<Point> = sizes.iter().map(Point::from).collect();
+        let fitted = |points: &[Point]| Exponents::of(points).context("nothing grows: sizes are all alike");
+        let exponents = fitted(&points)?;
+        let exponents_of_larger_half = fitted(&points[(points.len() - 1) / 2..])?;
+        Ok(Self { header, points, exponents, exponents_of_larger_half, sizes })
+    }
+
+    /// The sizes, and the exponents.
+    pub fn print(&self, form: Form) -> String {
+        let exponents = self.exponents.table(&self.exponents_of_larger_half);
+        format!("{}\n{}", table(&self.points).print(form), exponents.print(form))
+    }
+
+    pub fn draw(&self) -> String {
+        plot::draw(&self.points, &self.exponents)
+    }
+}
+
 pub fn run(arguments: &Growth) -> Result<()> {
-    let common = &arguments.common;
-    let ground = Ground::lay(common)?;
-    let header = ground.header();
-    let projects = project::load(common, &Choice::All, &ground.work)?;
+    let ground = Ground::lay(&arguments.common)?;
+    let report = measure_sizes(arguments, &ground)?;
+    let svg = ground.work.join("growth.svg");
+    std::fs::write(&svg, report.draw()).with_context(|| format!("cannot write {}", svg.display()))?;
+    print!("{}\n{}", report.header.print(Form::Text), report.print(Form::Text));
+    println!("plot: {}", svg.display());
+    arguments.common.json.as_ref().map_or(Ok(()), |path| write_json(path, &report))
+}
+
+pub fn measure_sizes(arguments: &Growth, ground: &Ground) -> Result<Report> {
+    let projects = project::load(&arguments.common, &Choice::All, &ground.work)?;
     let programs = sizes::programs(projects, arguments.from.get(), arguments.sizes.get(), &ground.work)?;
     ensure!(programs.len() >= MIN_SIZES, "only {} sizes: give more projects, or a smaller --from", programs.len());
     let mut entries = ground.entries(arguments.runs.get(), &[CacheUse::None]);
@@ -115,15 +142,7 @@ pub fn run(arguments: &Growth) -> Result<()> {
     for program in &programs {
         sizes.push(measure(program, &mut entries, &ground.setting)?);
     }
-    let points: Vec<Point> = sizes.iter().map(Point::from).collect();
-    let fitted = |points: &[Point]| Exponents::of(points).context("nothing grows: sizes are all alike");
-    let (exponents, larger) = (fitted(&points)?, fitted(&points[(points.len() - 1) / 2..])?);
-    let svg = ground.work.join("growth.svg");
-    std::fs::write(&svg, plot::draw(&points, &exponents))?;
-    print!("{}\n{}\n{}", header.print(Form::Text), table(&points).print(Form::Text), exponents.print(&larger));
-    println!("plot: {}", svg.display());
-    let report = Report { header, points, exponents, exponents_of_larger_half: larger, sizes };
-    common.json.as_ref().map_or(Ok(()), |path| write_json(path, &report))
+    Report::of(ground.header(), sizes)
 }
 
 fn table(points: &[Point]) -> Table {

@@ -1,7 +1,7 @@
 //! What a run found, in the forms it is shown.
 
 mod header;
-mod rows;
+pub mod rows;
 mod table;
 
 use std::path::Path;

@@ -6,9 +6,14 @@ use crate::bench::measure::{Measured, ProjectResult};
 /// Others may use this much before figures are marked.
 const QUIET_CORES: f64 = 0.15;
 
+/// How many cores others kept busy, if that is worth a word.
+pub fn disturbance(project: &ProjectResult) -> Option<f64> {
+    project.others_cores.filter(|cores| *cores > QUIET_CORES)
+}
+
 pub fn heading(project: &ProjectResult, form: Form) -> String {
     let mut text = format!("{}: {} units, {} lines", project.project, project.units, project.lines);
-    if let Some(cores) = project.others_cores.filter(|cores| *cores > QUIET_CORES) {
+    if let Some(cores) = disturbance(project) {
         text.push_str(&format!("; DISTURBED, others kept {cores:.1} cores busy"));
     }
     match form {
@@ -53,9 +58,10 @@ pub fn summary(projects: &[ProjectResult]) -> Table {
 }
 
 /// Marked when the tool did not do all units: it was cut off, or did less work than the others.
-fn ratio(project: &ProjectResult, tool: &Measured) -> String {
+pub fn ratio(project: &ProjectResult, tool: &Measured) -> String {
+    let more = if tool.is_cut_off() { "> " } else { "" };
     let mark = if tool.failed_units() > 0 { "*" } else { "" };
-    format!("{:.2}{mark}", project.ratio(tool))
+    format!("{more}{:.2}{mark}", project.ratio(tool))
 }
 
 fn megabytes(kilobytes: u64) -> String {
@@ -70,7 +76,10 @@ mod tests {
 
     fn measured(tool: &str, cpu_seconds: f64, own: Option<u64>) -> Measured {
         let usage = Usage { wall_seconds: 1.0, cpu_seconds, peak_kilobytes: 100_000, own_peak_kilobytes: own };
-        Measured { tool: tool.into(), runs: vec![Sample { usage, leaks: own.map(|_| 4), failed_units: 0 }] }
+        Measured {
+            tool: tool.into(),
+            runs: vec![Sample { usage, leaks: own.map(|_| 4), failed_units: 0, is_cut_off: false }],
+        }
     }
 
     fn project(name: &str, clang: f64, caulk: f64) -> ProjectResult {
@@ -104,6 +113,8 @@ caulk    2.00  1.00  1.10
         assert_eq!(ratio(&partial, &partial.tools[1]), "0.50");
         partial.tools[1].runs[0].failed_units = 1;
         assert_eq!(ratio(&partial, &partial.tools[1]), "0.50*");
+        partial.tools[1].runs[0].is_cut_off = true;
+        assert_eq!(ratio(&partial, &partial.tools[1]), "> 0.50*");
     }
 
     #[test]

@@ -11,11 +11,23 @@ pub enum Form {
 pub struct Table {
     /// The first is the heading.
     rows: Vec<Vec<String>>,
+    is_all_words: bool,
 }
 
 impl Table {
     pub fn new(columns: &[&str]) -> Self {
-        Self { rows: vec![columns.iter().map(|&column| column.to_owned()).collect()] }
+        Self { rows: vec![columns.iter().map(|&column| column.to_owned()).collect()], is_all_words: false }
+    }
+
+    /// Every column is words.
+    pub fn with_words(mut self) -> Self {
+        self.is_all_words = true;
+        self
+    }
+
+    /// Whether there is nothing but the heading.
+    pub fn is_empty(&self) -> bool {
+        self.rows.len() == 1
     }
 
     pub fn push(&mut self, row: Vec<String>) {
@@ -27,23 +39,30 @@ impl Table {
         let columns = self.rows[0].len();
         let width = |at: usize| self.rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..columns).map(width).collect();
-        let mut lines = self.rows.iter().map(|row| line(row, &widths, form));
+        let mut lines = self.rows.iter().map(|row| self.line(row, &widths, form));
         let mut text = lines.next().unwrap_or_default();
         if form == Form::Markdown {
-            let right = widths[1..].iter().map(|&width| format!(" {}: |", "-".repeat(width.saturating_sub(1))));
+            let rule = |&width: &usize| match self.is_all_words {
+                true => format!(" {} |", "-".repeat(width)),
+                false => format!(" {}: |", "-".repeat(width.saturating_sub(1))),
+            };
+            let right = widths[1..].iter().map(rule);
             text.push_str(&format!("| {} |{}\n", "-".repeat(widths[0]), right.collect::<String>()));
         }
         text.extend(lines);
         text
     }
-}
 
-fn line(row: &[String], widths: &[usize], form: Form) -> String {
-    let mut cells = vec![format!("{:<width$}", row[0], width = widths[0])];
-    cells.extend(row.iter().zip(widths).skip(1).map(|(cell, &width)| format!("{cell:>width$}")));
-    match form {
-        Form::Text => format!("{}\n", cells.join("  ")),
-        Form::Markdown => format!("| {} |\n", cells.join(" | ")),
+    fn line(&self, row: &[String], widths: &[usize], form: Form) -> String {
+        let mut cells = vec![format!("{:<width$}", row[0], width = widths[0])];
+        cells.extend(row.iter().zip(widths).skip(1).map(|(cell, &width)| match self.is_all_words {
+            true => format!("{cell:<width$}"),
+            false => format!("{cell:>width$}"),
+        }));
+        match form {
+            Form::Text => format!("{}\n", cells.join("  ").trim_end()),
+            Form::Markdown => format!("| {} |\n", cells.join(" | ")),
+        }
     }
 }
 

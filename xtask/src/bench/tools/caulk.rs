@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use super::{Sample, Setting, Tool};
 use crate::bench::arguments::CaulkCommand;
 use crate::bench::project::Project;
-use crate::bench::usage;
+use crate::bench::usage::{self, Watch};
 
 /// Exit statuses of Caulk: everything read, leaks found, some units not read.
 const DONE: [i32; 3] = [0, 1, 3];
@@ -70,8 +70,9 @@ impl Tool for Caulk {
             CaulkCommand::Ir => command.stdout(Stdio::null()),
             _ => command.stdout(File::create(&results)?),
         };
+        let watch = Watch { own_memory: true, deadline: None };
         let (status, usage) =
-            usage::run(&mut command, true).with_context(|| format!("cannot run {}", self.path.display()))?;
+            usage::run(&mut command, watch).with_context(|| format!("cannot run {}", self.path.display()))?;
         let said = std::fs::read_to_string(&messages).unwrap_or_default();
         if !status.code().is_some_and(|code| DONE.contains(&code)) {
             let line: String = format!("{command:?}");
@@ -81,7 +82,7 @@ impl Tool for Caulk {
             CaulkCommand::Check => Some(count_sarif(&results)?),
             _ => None,
         };
-        Ok(Sample { usage, leaks, failed_units: lost_units(&said) })
+        Ok(Sample { usage, leaks, failed_units: lost_units(&said), is_cut_off: false })
     }
 }
 

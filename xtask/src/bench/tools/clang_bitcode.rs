@@ -33,9 +33,9 @@ impl ClangBitcode {
             command.arg("-o").arg(folder.join(format!("{unit}.bc"))).arg("--").arg(&project.jobs[unit].source);
             command
         };
-        let finished = side_by_side::run(project.jobs.len(), setting.jobs, folder, &command)?;
-        let failed_units = finished.succeeded.iter().filter(|done| !**done).count();
-        Ok(Sample { usage: finished.usage, leaks: None, failed_units })
+        let finished = side_by_side::run(project.jobs.len(), setting.jobs, folder, None, &command)?;
+        let failed_units = finished.failed_units();
+        Ok(Sample { usage: finished.usage, leaks: None, failed_units, is_cut_off: false })
     }
 
     fn command(&self, job: &CompileJob, flags: &[String], setting: &Setting) -> Command {
@@ -73,7 +73,7 @@ impl Tool for ClangBitcode {
             command.args(["-o", "/dev/null", "--"]).arg(&project.jobs[unit].source);
             command
         };
-        let finished = side_by_side::run(project.jobs.len(), setting.jobs, folder.path(), &command)?;
+        let finished = side_by_side::run(project.jobs.len(), setting.jobs, folder.path(), None, &command)?;
         for (unit, _) in finished.succeeded.iter().enumerate().filter(|(_, done)| !**done) {
             self.jobs[unit] = self.without_unknown_flags(&project.jobs[unit], setting)?;
         }

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
 use super::{Sample, Setting, Tool};
 use crate::bench::database;
 use crate::bench::project::Project;
-use crate::bench::usage;
+use crate::bench::usage::{self, Watch};
 
 /// What cppcheck calls the leaks of memory it finds; leaks of files (`resourceLeak`) are another matter.
 const LEAKS: [&str; 5] =
@@ -40,10 +41,13 @@ impl Tool for Cppcheck {
         command.arg(project_flag).arg(format!("-j{}", setting.jobs));
         command.args(["--quiet", "--template={file}:{line}:{id}"]);
         command.env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&messages)?);
-        let (status, usage) = usage::run(&mut command, false).context("cannot run cppcheck")?;
+        let deadline = setting.peer_limit.map(|limit| Instant::now() + limit);
+        let watch = Watch { own_memory: false, deadline };
+        let (status, usage) = usage::run(&mut command, watch).context("cannot run cppcheck")?;
+        let is_cut_off = deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let said = String::from_utf8_lossy(&std::fs::read(&messages)?).into_owned();
-        ensure!(status.success(), "cppcheck failed ({status}) on {}:\n{said}", project.name);
-        Ok(Sample { usage, leaks: Some(find_leaks(&said).len()), failed_units: failed_units(&said) })
+        ensure!(status.success() || is_cut_off, "cppcheck failed ({status}) on {}:\n{said}", project.name);
+        Ok(Sample { usage, leaks: Some(find_leaks(&said).len()), failed_units: failed_units(&said), is_cut_off })
     }
 }
 

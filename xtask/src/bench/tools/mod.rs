@@ -9,9 +9,10 @@ mod peers;
 mod saber;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use caulk::{CacheUse, Caulk};
 pub use clang_bitcode::ClangBitcode;
@@ -26,10 +27,12 @@ pub struct Setting {
     /// Units worked on at once.
     pub jobs: usize,
     pub clang: PathBuf,
+    /// A peer that has not done a project by then is cut off.
+    pub peer_limit: Option<Duration>,
 }
 
 /// One run of a tool over a project.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Sample {
     #[serde(flatten)]
     pub usage: Usage,
@@ -37,6 +40,8 @@ pub struct Sample {
     pub leaks: Option<usize>,
     /// Units that could not be done.
     pub failed_units: usize,
+    /// It took too long, and was ended.
+    pub is_cut_off: bool,
 }
 
 pub trait Tool {

@@ -51,12 +51,17 @@ pub fn run_compiler(
         command.current_dir(&project.jobs[unit].directory);
         command
     };
-    let finished = side_by_side::run(project.jobs.len(), setting.jobs, folder.path(), &limited)?;
+    let finished = side_by_side::run(project.jobs.len(), setting.jobs, folder.path(), setting.peer_limit, &limited)?;
     let mut leaks = BTreeSet::new();
     for unit in 0..project.jobs.len() {
-        let said = std::fs::read(side_by_side::messages(folder.path(), unit))?;
+        // A unit that was never started has said nothing.
+        let said = std::fs::read(side_by_side::messages(folder.path(), unit)).unwrap_or_default();
         leaks.append(&mut find(&String::from_utf8_lossy(&said)));
     }
-    let failed_units = finished.succeeded.iter().filter(|done| !**done).count();
-    Ok(Sample { usage: finished.usage, leaks: Some(leaks.len()), failed_units })
+    Ok(Sample {
+        usage: finished.usage,
+        leaks: Some(leaks.len()),
+        failed_units: finished.failed_units(),
+        is_cut_off: finished.is_cut_off,
+    })
 }

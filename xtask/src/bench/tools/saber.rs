@@ -2,13 +2,14 @@
 
 use std::fs::File;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
 use super::{ClangBitcode, Sample, Setting, Tool};
 use crate::bench::machine::first_line;
 use crate::bench::project::Project;
-use crate::bench::usage;
+use crate::bench::usage::{self, Watch};
 
 const LINKERS: [&str; 2] = ["llvm-link-19", "llvm-link"];
 
@@ -44,17 +45,20 @@ impl Tool for Saber {
         let units = (0..project.jobs.len()).map(|unit| folder.path().join(format!("{unit}.bc")));
         let mut link = Command::new(self.linker);
         link.arg("-o").arg(&linked).args(units.filter(|path| path.exists())).stderr(Stdio::null());
-        let (status, linking) = usage::run(&mut link, false).context("cannot run llvm-link")?;
+        let (status, linking) = usage::run(&mut link, Watch::default()).context("cannot run llvm-link")?;
         ensure!(status.success(), "{} could not link {} ({status})", self.linker, project.name);
         let messages = folder.path().join("saber.output");
         let output = File::create(&messages)?;
         let mut saber = Command::new("saber");
         saber.arg("-leak").arg(&linked).stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
-        let (status, analysing) = usage::run(&mut saber, false).context("cannot run saber")?;
-        ensure!(status.success(), "saber failed on {} ({status})", project.name);
+        let deadline = setting.peer_limit.map(|limit| Instant::now() + limit);
+        let watch = Watch { own_memory: false, deadline };
+        let (status, analysing) = usage::run(&mut saber, watch).context("cannot run saber")?;
+        let is_cut_off = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        ensure!(status.success() || is_cut_off, "saber failed on {} ({status})", project.name);
         let said = String::from_utf8_lossy(&std::fs::read(&messages)?).into_owned();
         let usage = compiled.usage.then(linking).then(analysing);
-        Ok(Sample { usage, leaks: Some(count_leaks(&said)), failed_units: compiled.failed_units })
+        Ok(Sample { usage, leaks: Some(count_leaks(&said)), failed_units: compiled.failed_units, is_cut_off })
     }
 }
 
