@@ -12,6 +12,7 @@ use crate::call::{Site, States};
 use crate::effects::{Effect, Effects};
 use crate::frame::{Class, type_of, width_of};
 use crate::machine::Machine;
+use crate::refused::Edge;
 use crate::state::{Fate, State};
 use crate::symbols::{Origin, Part, Symbols};
 use crate::witness::Event;
@@ -23,7 +24,9 @@ struct Translation<'t> {
 }
 
 /// A part that can be, and what it does to the object.
-struct Way {
+struct Way<'e> {
+    /// How the callee goes, for the reader.
+    inside: (FuncId, &'e [Edge]),
     state: State,
     /// Conditions the caller can see: on what it gave, and on what it gets back.
     visible: Vec<TermId>,
@@ -33,11 +36,11 @@ struct Way {
 impl Machine<'_> {
     /// All ways a call may go, by the guarded summaries of the functions it may reach.
     pub fn apply_effects(&mut self, state: State, site: &Site<'_>, effects: &[(FuncId, Arc<Effects>)]) -> States {
-        let mut ways: Vec<Way> = Vec::new();
+        let mut ways: Vec<Way<'_>> = Vec::new();
         for (target, effects) in effects {
             self.opaque.extend_from_slice(&effects.opaque);
             for (number, effect) in effects.parts.iter().enumerate() {
-                let Some(mut way) = self.apply_part(state.clone(), site, effects, effect) else { continue };
+                let Some(mut way) = self.apply_part(state.clone(), site, (*target, effects), effect) else { continue };
                 if effects.parts.len() > 1 {
                     way.state.trail.add(site.inst, Event::Part(*target, number as u32));
                 }
@@ -50,7 +53,13 @@ impl Machine<'_> {
             let hidden = was_live && !ways[index].is_taken && self.is_indistinct(&state, &ways, index);
             if !hidden {
                 let mut after = ways[index].state.clone();
-                if was_live && !ways[index].is_taken && ways.iter().any(|w| w.is_taken) {
+                let is_left = was_live && !ways[index].is_taken && ways.iter().any(|w| w.is_taken);
+                // Where the callee decides what happens, the reader wants to know how.
+                if is_left || after.failures.len() > state.failures.len() {
+                    let (target, edges) = ways[index].inside;
+                    edges.iter().for_each(|edge| after.trail.add(site.inst, Event::Inside(target, edge.0, edge.1)));
+                }
+                if is_left {
                     after.trail.add(site.inst, Event::NotTaken);
                 }
                 out.push(after);
@@ -60,7 +69,7 @@ impl Machine<'_> {
     }
 
     /// Whether a way that leaves the object could, for all the caller can see, as well be one that takes it.
-    fn is_indistinct(&mut self, before: &State, ways: &[Way], index: usize) -> bool {
+    fn is_indistinct(&mut self, before: &State, ways: &[Way<'_>], index: usize) -> bool {
         let taking: Vec<usize> = (0..ways.len()).filter(|i| ways[*i].is_taken).collect();
         taking.into_iter().any(|other| {
             let mut facts = before.facts.clone();
@@ -73,7 +82,13 @@ impl Machine<'_> {
         })
     }
 
-    fn apply_part(&mut self, mut state: State, site: &Site<'_>, effects: &Effects, effect: &Effect) -> Option<Way> {
+    fn apply_part<'e>(
+        &mut self,
+        mut state: State,
+        site: &Site<'_>,
+        (target, effects): (FuncId, &Effects),
+        effect: &'e Effect,
+    ) -> Option<Way<'e>> {
         let mut translation = Translation { effects, known: FxHashMap::default() };
         let before = state.clone();
         let told: Vec<SymbolId> = effect.result.map(|r| effects.pool.symbols(r)).unwrap_or_default();
@@ -143,7 +158,7 @@ impl Machine<'_> {
             state.failures.push(site.inst);
         }
         let is_taken = was_live && !self.is_live(&state);
-        Some(Way { state, visible, is_taken })
+        Some(Way { inside: (target, &effect.edges), state, visible, is_taken })
     }
 
     fn translated_result(

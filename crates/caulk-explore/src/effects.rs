@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use crate::frame::Frame;
 use crate::machine::Machine;
 use crate::memory::Content;
+use crate::refused::Edge;
 use crate::search::{End, Goal, Search};
 use crate::state::Fate;
 use crate::symbols::{Key, Origin, Symbols};
@@ -31,6 +32,8 @@ pub struct Effect {
     pub fates: Vec<(TermId, Fate)>,
     /// An allocation failed on this way.
     pub failed: bool,
+    /// The branches of a path that goes this way, or those that all of several share: what a reader is told of it.
+    pub edges: Vec<Edge>,
 }
 
 /// All ways a function may go, in terms of its own pool.
@@ -140,6 +143,7 @@ fn merge_parts(machine: &mut Machine<'_>, parts: Vec<(Effect, Facts)>, likeness:
 
 fn merge_into(machine: &mut Machine<'_>, known: &mut Effect, other: Effect) {
     known.failed &= other.failed;
+    known.edges.retain(|edge| other.edges.contains(edge));
     if known.result != other.result
         && let Some(result) = known.result
     {
@@ -193,5 +197,6 @@ fn effect_of(machine: &mut Machine<'_>, end: &End) -> Effect {
         }
     }
     let copies = state.copies.to_vec();
-    Effect { literals: Vec::new(), result: end.result, writes, copies, fates, failed }
+    let edges = state.trail.edges();
+    Effect { literals: Vec::new(), result: end.result, writes, copies, fates, failed, edges }
 }

@@ -292,7 +292,7 @@ impl<'a, 'g> Search<'a, 'g> {
             }
         }
         Some(Found {
-            steps: state.trail.steps(),
+            steps: state.steps(),
             is_blurred: state.is_blurred,
             needs_failure: !failed.is_empty(),
             failure_tested: failed.iter().all(|call| machine.frame.is_tested[*call]),

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use crate::memory::Memory;
 use crate::symbols::Key;
-use crate::witness::Trail;
+use crate::witness::{Event, Trail};
 
 /// What has become of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,6 +61,17 @@ pub struct State {
 }
 
 impl State {
+    /// What a reader is told of the path. How a callee went is told where it left the object, or where an allocation inside
+    /// of it had to fail; of other calls some path went the way that was noted, and some other path another.
+    pub fn steps(&self) -> Vec<(InstId, Event)> {
+        let mut steps = self.trail.steps();
+        let left = steps.iter().filter(|(_, event)| *event == Event::NotTaken).map(|(inst, _)| *inst);
+        let left: Vec<InstId> = left.collect();
+        let matters = |inst: &InstId| self.failures.contains(inst) || left.contains(inst);
+        steps.retain(|(inst, event)| !matches!(event, Event::Inside(..)) || matters(inst));
+        steps
+    }
+
     pub fn new(values: usize) -> Self {
         Self {
             env: Rc::new(vec![None; values]),

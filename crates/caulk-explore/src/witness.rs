@@ -5,6 +5,8 @@ use std::rc::Rc;
 use caulk_ir::InstId;
 use caulk_program::FuncId;
 
+use crate::refused::Edge;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A branch or switch went to its `n`-th successor.
@@ -19,6 +21,8 @@ pub enum Event {
     FreedWithHolder,
     /// A callee did one of several things: which, as a number of its guarded summary.
     Part(FuncId, u32),
+    /// Inside of a callee, a branch or switch went to its `n`-th successor.
+    Inside(FuncId, InstId, u32),
 }
 
 #[derive(Debug)]
@@ -35,6 +39,15 @@ pub struct Trail(Option<Rc<Node>>);
 impl Trail {
     pub fn add(&mut self, inst: InstId, event: Event) {
         *self = Trail(Some(Rc::new(Node { before: self.clone(), inst, event })));
+    }
+
+    /// The branches of the function itself.
+    pub fn edges(&self) -> Vec<Edge> {
+        let edge = |(inst, event): (InstId, Event)| match event {
+            Event::Took(successor) => Some((inst, successor)),
+            _ => None,
+        };
+        self.steps().into_iter().filter_map(edge).collect()
     }
 
     /// First to last.

@@ -54,7 +54,12 @@ pub fn trail(candidate: &Candidate) -> Vec<WitnessStep> {
 /// The path that stage two confirmed.
 pub fn confirmed(candidate: &Candidate, witness: &Witness) -> Evidence {
     let step = |(inst, event): &(InstId, Passed)| {
+        let (mut function, mut inst) = (candidate.function, *inst);
         let event = match *event {
+            Passed::Inside(callee, branch, successor) => {
+                (function, inst) = (callee, branch);
+                WitnessEvent::Branch(successor as usize)
+            }
             Passed::Took(successor) => WitnessEvent::Branch(successor as usize),
             Passed::Allocated => WitnessEvent::Object(Event::Allocated),
             Passed::NotTaken => WitnessEvent::Object(Event::NotTaken),
@@ -62,10 +67,10 @@ pub fn confirmed(candidate: &Candidate, witness: &Witness) -> Evidence {
             Passed::Overwritten => WitnessEvent::Object(Event::Overwritten),
             Passed::OutOfScope => WitnessEvent::Object(Event::OutOfScope),
             Passed::FreedWithHolder => WitnessEvent::Object(Event::FreedWithHolder),
-            // Which way a callee went shows in what is asked about its result.
+            // Which way a callee went shows in what is asked about its result, or is told branch by branch.
             Passed::Part(..) => return None,
         };
-        Some(WitnessStep { function: candidate.function, inst: *inst, event })
+        Some(WitnessStep { function, inst, event })
     };
     let steps = witness.steps.iter().filter_map(step).collect();
     Evidence {

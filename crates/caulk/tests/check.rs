@@ -279,6 +279,20 @@ fn exits_that_return_zero_stand_apart() {
     assert!(lines[1].starts_with("a.c:7:") && !lines[1].contains("also"), "{quiet}");
 }
 
+/// Where the failure is inside of a callee, the path shows it there.
+#[test]
+fn what_fails_inside_of_a_callee() {
+    let source = "#include <stdlib.h>\nstruct pair { char *a, *b; };\nstatic int init(struct pair *x) {\n    x->b = malloc(3);\n    \
+        if (x->b == NULL)\n        return 0;\n    return 1;\n}\nint f(int n) {\n    struct pair x;\n    x.a = malloc(n);\n    \
+        if (!x.a)\n        return 1;\n    if (!init(&x))\n        return 2;\n    free(x.a);\n    free(x.b);\n    return 0;\n}\n";
+    let project = Project::new(&[("a.c", source)]);
+    let report = json(&project.run(&["check", "a.c", "--format", "json"]).stdout);
+    let steps = report["findings"][0]["steps"].as_array().expect("a path").clone();
+    let inside: Vec<&Value> = steps.iter().filter(|step| step["function"] == "init").collect();
+    let [step] = inside.as_slice() else { panic!("{report:#}") };
+    assert_eq!((&step["line"], &step["text"]), (&5.into(), &"`x->b == NULL` is true".into()));
+}
+
 /// What a header of the system does is shown where the user called it.
 #[test]
 fn names_of_cpp_and_its_headers() {
