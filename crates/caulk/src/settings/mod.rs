@@ -49,7 +49,8 @@ pub struct Settings {
     pub format: Option<ReportFormat>,
     /// Where to write the report; below this folder.
     pub output: Option<PathBuf>,
-    /// 0: every path to a leak; 1: one for each allocation and place of loss; 2: one for each allocation.
+    /// 0: every path to every place of loss; 1: one for each allocation and variable that a function loses; 2: one for each
+    /// allocation.
     #[schemars(range(min = 0, max = 2))]
     pub report_level: Option<u8>,
     /// Leave out findings that are less sure than this.
