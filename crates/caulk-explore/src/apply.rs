@@ -38,7 +38,7 @@ impl Machine<'_> {
     pub fn apply_effects(&mut self, state: State, site: &Site<'_>, effects: &[(FuncId, Arc<Effects>)]) -> States {
         let mut ways: Vec<Way<'_>> = Vec::new();
         for (target, effects) in effects {
-            self.opaque.extend_from_slice(&effects.opaque);
+            self.opaque.extend(&effects.opaque);
             for (number, effect) in effects.parts.iter().enumerate() {
                 let Some(mut way) = self.apply_part(state.clone(), site, (*target, effects), effect) else { continue };
                 if effects.parts.len() > 1 {

@@ -11,10 +11,12 @@ use caulk_summary::{Action, Block, BlockId, Destination, Subject, Summary};
 use caulk_useflow::CallEffect;
 use smallvec::{SmallVec, smallvec};
 
+use crate::effect_cache::Given;
 use crate::effects::Effects;
 use crate::frame::{Class, is_pointer, width_of};
 use crate::machine::Machine;
 use crate::memory::Content;
+use crate::order::Asker;
 use crate::state::{Fate, State};
 use crate::symbols::{Key, Moment, Origin, Part};
 use crate::witness::Event;
@@ -66,7 +68,7 @@ impl<'a> Machine<'a> {
         }
         let site = self.site(&state, inst, call);
         let wanted = wanted.filter(|w| w.call == inst).map(|w| w.block);
-        if let Some(effects) = self.guarded(&site) {
+        if let Some(effects) = self.guarded(&site, wanted.is_some()) {
             match wanted {
                 None => return self.apply_effects(state, &site, &effects),
                 Some(block) => {
@@ -86,12 +88,35 @@ impl<'a> Machine<'a> {
     }
 
     /// The guarded summaries of all functions that a call may reach, if there is one for each and they are few.
-    fn guarded(&self, site: &Site<'_>) -> Option<Vec<(FuncId, Arc<Effects>)>> {
+    fn guarded(&self, site: &Site<'_>, is_wanted: bool) -> Option<Vec<(FuncId, Arc<Effects>)>> {
         if site.targets.is_empty() || site.targets.len() > self.world.config.max_targets {
             return None;
         }
-        let asker = self.follows_all.then_some(self.frame.id);
-        site.targets.iter().map(|t| Some((*t, self.world.effects.get(self.world, *t, asker)?))).collect()
+        let asker = Asker { function: self.frame.id, in_cycles: self.asks_in_cycles };
+        let asker = self.follows_all.then_some(asker);
+        let of = |target: &FuncId| {
+            let known = self.world.effects.get(self.world, *target, asker);
+            if known.is_some() && self.world.effects.is_cycle(self.frame.id, *target) {
+                self.has_asked_in_cycle.set(true);
+            }
+            Some((*target, known.or_else(|| self.guarded_for_constants(site, *target, is_wanted))?))
+        };
+        site.targets.iter().map(of).collect()
+    }
+
+    /// What a callee does with the constants it is given, where that matters most: whether it makes the object.
+    fn guarded_for_constants(&self, site: &Site<'_>, target: FuncId, is_wanted: bool) -> Option<Arc<Effects>> {
+        let is_made_for_all = self.follows_all && self.given.is_empty();
+        if is_made_for_all || !(is_wanted || self.follows_all) {
+            return None;
+        }
+        let constant = |(index, arg): (usize, &TermId)| Some((index as u32, self.pool.as_const(*arg)?));
+        let given: Given = site.args.iter().enumerate().filter_map(constant).collect();
+        if given.is_empty() {
+            return None;
+        }
+        let asker = Asker { function: self.frame.id, in_cycles: true };
+        self.world.effects.get_for(self.world, target, given, self.follows_all.then_some(asker))
     }
 
     /// The ways of a callee that make the wanted block, as its guarded summary tells. None: the summary lost sight of it.
@@ -294,12 +319,18 @@ impl<'a> Machine<'a> {
         };
         let concerns = match state.tracked {
             Some(object) => self.is_live(&state) && self.leads_to(&state, value, object),
-            None => self.root(value).is_some() && !matches!(action.to, Destination::Store(_)),
+            None => self.root(value).is_some(),
         };
         if !concerns {
             return out.push(state);
         }
-        match self.decide(&state, site, result, &action.guard) {
+        let decision = self.decide(&state, site, result, &action.guard);
+        // Where it was stored for certain it can be found there; `finish` sees to that.
+        let is_seen = state.tracked.is_none() && matches!(action.to, Destination::Store(_));
+        if is_seen && !matches!(decision, Decision::Hidden) {
+            return out.push(state);
+        }
+        match decision {
             Decision::No => out.push(state),
             Decision::Yes => {
                 self.perform(&mut state, site, result, value, &action.to);

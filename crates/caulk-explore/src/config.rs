@@ -15,8 +15,18 @@ pub struct ExploreConfig {
     pub max_callee_size: u32,
     /// Instructions executed to work out the effects of one callee.
     pub max_callee_steps: usize,
+    /// Instructions of a callee that is executed for the constants it is given.
+    pub max_special_size: u32,
+    /// Instructions executed for that.
+    pub max_special_steps: usize,
+    /// States kept apart at one block of such a callee.
+    pub max_special_states: usize,
+    /// Callees whose effects wait for each other's, in a chain.
+    pub max_callee_depth: u32,
     /// Parts of a guarded summary.
     pub max_effects: usize,
+    /// Callees of a callee that were taken by their summaries, each named in the guarded summary.
+    pub max_opaque: usize,
     /// Functions that one call may reach, for their guarded summaries to be used.
     pub max_targets: usize,
     /// Cells of memory in one state. What is written beyond is lost, and the path counts as blurred.
@@ -32,7 +42,12 @@ impl Default for ExploreConfig {
             concrete_rounds: 2,
             max_callee_size: 160,
             max_callee_steps: 2_000,
+            max_special_size: 1_200,
+            max_special_steps: 4_000,
+            max_special_states: 48,
+            max_callee_depth: 5,
             max_effects: 8,
+            max_opaque: 16,
             max_targets: 4,
             max_cells: 512,
             solver: SolverConfig::default(),

@@ -4,12 +4,11 @@
 //! end of one path (or of several that do the same): conditions over what the callee was given, memory written, objects
 //! freed or kept, and the value returned. `apply.rs` puts a caller's values in place of the callee's symbols.
 
-use std::sync::{Arc, OnceLock};
-
-use caulk_program::{FuncId, Program};
+use caulk_program::FuncId;
 use caulk_solver::{Facts, TermId, TermPool};
 use smallvec::SmallVec;
 
+use crate::effect_cache::Given;
 use crate::frame::Frame;
 use crate::machine::Machine;
 use crate::memory::Content;
@@ -46,47 +45,28 @@ pub struct Effects {
     pub opaque: Vec<FuncId>,
 }
 
-/// The guarded summaries of a program, each worked out when first asked for. None: the function is too large, or goes too
-/// many ways.
-pub struct EffectCache {
-    slots: Vec<OnceLock<Option<Arc<Effects>>>>,
-    /// The component of the call graph each function is in.
-    components: Vec<u32>,
-}
-
-impl EffectCache {
-    pub fn new(program: &Program) -> Self {
-        let count = program.functions().len();
-        let mut components = vec![0; count];
-        for (number, component) in program.sccs().iter().enumerate() {
-            component.iter().for_each(|f| components[f.0 as usize] = number as u32);
-        }
-        Self { slots: std::iter::repeat_with(OnceLock::new).take(count).collect(), components }
-    }
-
-    /// `asker`: the function whose own guarded summary needs this one. Functions of one cycle know each other by stage one's
-    /// summaries only, so that nobody waits for himself.
-    pub fn get(&self, world: &World<'_>, function: FuncId, asker: Option<FuncId>) -> Option<Arc<Effects>> {
-        let index = function.0 as usize;
-        let is_cycle = asker.is_some_and(|a| self.components[a.0 as usize] == self.components[index]);
-        let (_, size) = world.program.body_size(function);
-        let has_no_use = world.analysis.summary(function).is_model || !world.program.has_body(function);
-        if is_cycle || has_no_use || size > world.config.max_callee_size {
-            return None;
-        }
-        self.slots[index].get_or_init(|| work_out(world, function).map(Arc::new)).clone()
-    }
-}
-
-fn work_out(world: &World<'_>, function: FuncId) -> Option<Effects> {
+/// Executes a function on symbols of its own. `given`: constants in place of some of its parameters. None: it goes too many
+/// ways.
+pub fn work_out(world: &World<'_>, function: FuncId, given: &Given, max_steps: usize) -> Option<Effects> {
     let body = world.program.body(function)?;
     // What is returned tells callers, so it matters wherever it is decided.
     let decides = |inst| body.insts[inst].is_terminator() || world.depends_on_arguments(function, inst);
     let frame = Frame::new(world.program, function, &body, &decides);
-    let machine = Machine::new(world, &frame);
-    let mut search = Search::new(machine, Goal::Effects, world.config.max_callee_steps);
-    search.run();
-    if search.cut || search.ends.iter().any(|end| end.state.is_blurred) {
+    let run = |asks_in_cycles: bool| {
+        let mut machine = Machine::new(world, &frame);
+        machine.asks_in_cycles = asks_in_cycles;
+        machine.given = given.clone();
+        let mut search = Search::new(machine, Goal::Effects, max_steps);
+        search.run();
+        search
+    };
+    let is_whole = |search: &Search<'_, '_>| !search.cut && !search.ends.iter().any(|end| end.state.is_blurred);
+    let mut search = run(true);
+    // With all that callees tell there may be too many ways to keep apart; with less there are fewer.
+    if !is_whole(&search) && search.machine.has_asked_in_cycle.get() {
+        search = run(false);
+    }
+    if !is_whole(&search) {
         return None;
     }
     let ends = std::mem::take(&mut search.ends);
@@ -106,10 +86,12 @@ fn work_out(world: &World<'_>, function: FuncId) -> Option<Effects> {
         return None;
     }
     let finish = |(effect, facts): (Effect, Facts)| Effect { literals: facts.literals().to_vec(), ..effect };
-    let parts = parts.into_iter().map(finish).collect();
-    let mut opaque = std::mem::take(&mut machine.opaque);
-    opaque.sort_unstable();
-    opaque.dedup();
+    let parts: Vec<Effect> = parts.into_iter().map(finish).collect();
+    let mut opaque: Vec<FuncId> = std::mem::take(&mut machine.opaque).into_iter().collect();
+    // What the function may write, its callees included, is known as well: less exact, and as short as can be.
+    if opaque.len() > world.config.max_opaque {
+        opaque = vec![function];
+    }
     Some(Effects { pool: machine.pool, symbols: machine.symbols, parts, opaque })
 }
 

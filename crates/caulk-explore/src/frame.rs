@@ -71,7 +71,8 @@ impl<'a> Frame<'a> {
             order,
             blocks_by_order,
         };
-        frame.is_tested = frame.relevant_values(&|_| false);
+        // What is returned is the caller's to ask about.
+        frame.is_tested = frame.relevant_values(&|inst| body.insts[inst].is_terminator());
         frame.look_ahead(decides);
         frame
     }

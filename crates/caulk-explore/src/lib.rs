@@ -12,6 +12,7 @@
 mod apply;
 mod call;
 mod config;
+mod effect_cache;
 mod effects;
 mod evaluate;
 mod frame;
@@ -19,6 +20,7 @@ mod machine;
 mod memory;
 mod merge;
 mod mstg;
+mod order;
 mod ownership;
 mod paths;
 mod refused;

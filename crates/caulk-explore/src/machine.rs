@@ -1,5 +1,7 @@
 //! One execution of a function on symbols: values, addresses and memory. Calls are in `call.rs`, paths in `search.rs`.
 
+use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use caulk_ir::{Constant, Inst, InstId, Operand, Type};
@@ -9,6 +11,7 @@ use caulk_useflow::CallEffect;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::effect_cache::Given;
 use crate::frame::{Class, Frame, is_pointer, width_of};
 use crate::memory::Content;
 use crate::state::State;
@@ -32,7 +35,13 @@ pub struct Machine<'a> {
     /// There is no object to follow: every block and every value given matters.
     pub follows_all: bool,
     /// Functions taken by their summaries: what they write is known only by class.
-    pub opaque: Vec<FuncId>,
+    pub opaque: BTreeSet<FuncId>,
+    /// Constants in place of parameters.
+    pub given: Given,
+    /// Whether functions that may call this one back are asked what they do, or taken by their summaries.
+    pub asks_in_cycles: bool,
+    /// Whether one of them was asked.
+    pub has_asked_in_cycle: Cell<bool>,
 }
 
 impl<'a> Machine<'a> {
@@ -48,7 +57,18 @@ impl<'a> Machine<'a> {
             steps: 0,
             known_effects: FxHashMap::default(),
             follows_all: false,
-            opaque: Vec::new(),
+            opaque: BTreeSet::new(),
+            given: Given::new(),
+            asks_in_cycles: true,
+            has_asked_in_cycle: Cell::new(false),
+        }
+    }
+
+    /// Paths kept apart at one block.
+    pub fn max_states(&self) -> usize {
+        match self.given.is_empty() {
+            true => self.world.config.max_states,
+            false => self.world.config.max_special_states,
         }
     }
 
@@ -57,7 +77,10 @@ impl<'a> Machine<'a> {
         for (inst, kind) in self.frame.body.insts.iter() {
             let Inst::Param { index, ty } = kind else { break };
             let width = width_of(*ty).unwrap_or(64);
-            let term = self.symbols.param(&mut self.pool, *index, width, is_pointer(*ty));
+            let term = match self.given.iter().find(|(given, _)| given == index) {
+                Some((_, value)) => self.pool.constant(width, *value),
+                None => self.symbols.param(&mut self.pool, *index, width, is_pointer(*ty)),
+            };
             state.set(inst, term);
         }
         state

@@ -59,7 +59,7 @@ impl Search<'_, '_> {
             let signature = self.signature(&state, Some(block));
             groups.entry(signature).or_default().push(state);
         }
-        let limit = if self.is_over_budget() { 1 } else { self.machine.world.config.max_states };
+        let limit = if self.is_over_budget() { 1 } else { self.machine.max_states() };
         let each = (limit / groups.len().max(1)).max(1);
         let mut merged = Vec::new();
         for group in groups.into_values() {
@@ -92,7 +92,7 @@ impl Search<'_, '_> {
             let signature = self.signature(&state, None);
             groups.entry(signature).or_default().push(state);
         }
-        let each = (self.machine.world.config.max_states / groups.len().max(1)).max(1);
+        let each = (self.machine.max_states() / groups.len().max(1)).max(1);
         groups.into_values().flat_map(|group| self.reduce(group, each)).collect()
     }
 
@@ -219,10 +219,15 @@ impl Search<'_, '_> {
         if one.memory == other.memory {
             return;
         }
-        let tracked = one.tracked;
         let machine = &mut self.machine;
+        // Who holds the object on one of the paths, over any number of steps, holds it.
+        let mut holders: BTreeSet<TermId> = BTreeSet::new();
+        if let Some(object) = one.tracked {
+            holders.extend(machine.holders(one, object));
+            holders.extend(machine.holders(other, object));
+        }
         let merged = one.memory.merged(&other.memory, |key, content| {
-            if tracked.is_some_and(|object| machine.cell_points_to(content, object)) {
+            if content.points.is_some() && holders.iter().any(|holder| machine.cell_points_to(content, *holder)) {
                 return *content;
             }
             let value = machine.anew(content.value);

@@ -127,8 +127,7 @@ impl<'a, 'g> Search<'a, 'g> {
             if is_done {
                 return;
             }
-            if self.machine.steps > 2 * self.max_steps {
-                self.cut = true;
+            if self.cut {
                 return;
             }
         }
@@ -138,11 +137,16 @@ impl<'a, 'g> Search<'a, 'g> {
         let frame = self.machine.frame;
         for inst in frame.body.blocks[block].insts() {
             self.machine.steps += states.len();
+            // Asked at every instruction: calls in a row, each of which may go several ways, multiply.
+            if self.machine.steps > 2 * self.max_steps {
+                self.cut = true;
+                return;
+            }
             match &frame.body.insts[inst] {
                 Inst::Phi { .. } => {}
                 Inst::Call(_) => {
                     states = states.into_iter().flat_map(|s| self.noted_call(s, inst)).collect();
-                    if states.len() > self.machine.world.config.max_states {
+                    if states.len() > self.machine.max_states() {
                         states = self.squeeze(states);
                     }
                 }

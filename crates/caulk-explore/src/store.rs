@@ -145,8 +145,8 @@ impl Machine<'_> {
         self.forget_where(state, inst, is_sibling);
     }
 
-    /// Cells chosen hold something unknown from now on, except where they hold the object: who may or may not hold it goes on
-    /// holding it.
+    /// Cells chosen hold something unknown from now on, except where they hold the object or a block of this path that may
+    /// hold it in turn: who may or may not hold it goes on holding it.
     pub fn forget_where(
         &mut self,
         state: &mut State,
@@ -156,7 +156,10 @@ impl Machine<'_> {
         let mut chosen: Vec<(Key, Class, u8)> = Vec::new();
         for (key, content) in state.memory.iter() {
             let holds = match state.tracked {
-                Some(object) => self.cell_points_to(content, object),
+                Some(object) => {
+                    self.cell_points_to(content, object)
+                        || content.points.is_some_and(|root| state.fate(root) == Some(Fate::Live))
+                }
                 // Any caller's object may be the one that matters.
                 None => self.follows_all && content.points.is_some_and(|root| self.is_object(root)),
             };

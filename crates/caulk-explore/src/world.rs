@@ -6,7 +6,7 @@ use caulk_useflow::modified::Place;
 use caulk_useflow::{Analysis, CallEffect, UseflowConfig, effect_of};
 
 use crate::config::ExploreConfig;
-use crate::effects::EffectCache;
+use crate::effect_cache::EffectCache;
 use crate::frame::Class;
 
 pub struct World<'a> {
@@ -24,7 +24,7 @@ impl<'a> World<'a> {
         analysis: &'a Analysis,
         config: &'a ExploreConfig,
     ) -> Self {
-        Self { program, useflow, analysis, config, effects: EffectCache::new(program) }
+        Self { program, useflow, analysis, config, effects: EffectCache::new(program, analysis, config) }
     }
 
     /// What stage one knows of a call.

@@ -1,0 +1,99 @@
+//! Who may ask for whose guarded summary, so that nobody waits for himself.
+//!
+//! Large programs are one knot: whatever allocates may report an error, and whoever reports errors may call anything. But
+//! only callees small enough are executed, and without the large ones most of the knot falls apart. What cycles are left are
+//! cut where a walk in depth over the call graph comes back to where it is: the order is the program's, whoever asks first.
+
+use caulk_program::{FuncId, Program};
+
+/// An order of the callees that are executed: each may ask for those before it.
+#[derive(Debug, Default)]
+pub struct Order {
+    /// By function; None for those that are never executed as callees.
+    places: Vec<Option<Place>>,
+}
+
+/// A function whose own guarded summary is being made.
+#[derive(Clone, Copy, Debug)]
+pub struct Asker {
+    pub function: FuncId,
+    /// Whether it asks for those of functions that may call it back.
+    pub in_cycles: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    rank: u32,
+    /// The cycle of the whole call graph it is in.
+    component: u32,
+    /// The longest chain of callees below, each of which waits for the next.
+    depth: u32,
+}
+
+impl Order {
+    pub fn new(program: &Program, is_executed: &impl Fn(FuncId) -> bool) -> Self {
+        let mut order = Self { places: vec![None; program.functions().len()] };
+        let mut seen = vec![false; program.functions().len()];
+        let mut rank = 0;
+        let mut components = vec![0; program.functions().len()];
+        for (number, component) in program.sccs().iter().enumerate() {
+            component.iter().for_each(|f| components[f.0 as usize] = number as u32);
+        }
+        for root in program.functions().filter(|f| is_executed(*f)) {
+            let mut stack: Vec<(FuncId, Vec<FuncId>)> = Vec::new();
+            enter(program, is_executed, root, &mut seen, &mut stack);
+            while let Some((function, ahead)) = stack.last_mut() {
+                let function = *function;
+                match ahead.pop() {
+                    Some(next) => enter(program, is_executed, next, &mut seen, &mut stack),
+                    None => {
+                        order.place(program, &components, function, rank);
+                        rank += 1;
+                        stack.pop();
+                    }
+                }
+            }
+        }
+        order
+    }
+
+    /// All callees that come before it have their place already; those that have none yet are the ones cut off.
+    fn place(&mut self, program: &Program, components: &[u32], function: FuncId, rank: u32) {
+        let below = program.callees(function).filter_map(|callee| self.places[callee.0 as usize]).map(|p| p.depth);
+        let depth = below.max().map_or(0, |deepest| deepest + 1);
+        self.places[function.0 as usize] = Some(Place { rank, depth, component: components[function.0 as usize] });
+    }
+
+    pub fn is_executed(&self, function: FuncId) -> bool {
+        self.places[function.0 as usize].is_some()
+    }
+
+    /// Whether one function's guarded summary may be made with another's. `max_depth` bounds how many of one cycle wait for
+    /// each other.
+    pub fn may_ask(&self, asker: Asker, callee: FuncId, max_depth: u32) -> bool {
+        let [Some(from), Some(to)] = [asker.function, callee].map(|f| self.places[f.0 as usize]) else { return false };
+        let is_cycle = from.component == to.component;
+        to.rank < from.rank && (!is_cycle || (asker.in_cycles && to.depth <= max_depth))
+    }
+
+    /// Whether two functions may call each other.
+    pub fn is_cycle(&self, one: FuncId, other: FuncId) -> bool {
+        let [one, other] = [one, other].map(|f| self.places[f.0 as usize].map(|place| place.component));
+        one.is_some() && one == other
+    }
+}
+
+fn enter(
+    program: &Program,
+    is_executed: &impl Fn(FuncId) -> bool,
+    function: FuncId,
+    seen: &mut [bool],
+    stack: &mut Vec<(FuncId, Vec<FuncId>)>,
+) {
+    if !is_executed(function) || std::mem::replace(&mut seen[function.0 as usize], true) {
+        return;
+    }
+    let mut ahead: Vec<FuncId> = program.callees(function).collect();
+    ahead.sort_unstable_by(|a, b| b.cmp(a));
+    stack.push((function, ahead));
+}
