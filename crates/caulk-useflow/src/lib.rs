@@ -26,6 +26,7 @@ pub mod modified;
 mod names;
 mod objects;
 mod overwrites;
+mod popped;
 mod propagate;
 mod refcount;
 mod saved;

@@ -1,10 +1,11 @@
 //! One look at every body before anything is followed: what whole-program tables need of it.
 
-use caulk_program::{FuncId, Program, TypeId};
+use caulk_program::{FuncId, GlobalVarId, Program, TypeId};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use crate::modified::{Modified, of_body, of_declaration};
+use crate::popped::popped_globals;
 use crate::refcount::released_types;
 
 /// What is known of the program as a whole.
@@ -12,17 +13,29 @@ use crate::refcount::released_types;
 pub struct Survey {
     /// Types whose objects count their references.
     pub counted: FxHashSet<TypeId>,
+    /// Globals that are the top of a stack.
+    pub popped: FxHashSet<GlobalVarId>,
     pub modified: Modified,
 }
 
 pub fn survey(program: &Program) -> Survey {
     let functions: Vec<FuncId> = program.functions().collect();
-    let (released, written): (Vec<_>, Vec<_>) = functions
+    let looks: Vec<_> = functions
         .par_iter()
         .map(|&f| match program.body(f) {
-            Some(body) => (released_types(program, f, &body), of_body(program, f, &body)),
-            None => (Vec::new(), of_declaration(program, f)),
+            Some(body) => {
+                (released_types(program, f, &body), popped_globals(program, f, &body), of_body(program, f, &body))
+            }
+            None => (Vec::new(), Vec::new(), of_declaration(program, f)),
         })
-        .unzip();
-    Survey { counted: released.into_iter().flatten().collect(), modified: Modified::new(program, &written) }
+        .collect();
+    let mut survey = Survey::default();
+    let mut written = Vec::with_capacity(looks.len());
+    for (released, popped, writes) in looks {
+        survey.counted.extend(released);
+        survey.popped.extend(popped);
+        written.push(writes);
+    }
+    survey.modified = Modified::new(program, &written);
+    survey
 }

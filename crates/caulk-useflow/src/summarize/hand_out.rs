@@ -13,7 +13,7 @@ use crate::propagate::{Flow, Propagation};
 
 impl Summarizer<'_> {
     /// What the caller gets back and can reach through something else as well is that other thing's, unless it counts its
-    /// references: then a link from a registry holds nothing.
+    /// references: then a link from a registry holds nothing, unless that is a stack from which somebody takes it.
     pub(super) fn leave_to_holders(&mut self, object: &Fresh, handed: &mut [(Exit, Vec<AccessPath>)]) {
         let info = self.view.program.function(self.view.id);
         let returned = info.declaration.ret_pointee.target.map(|ty| self.view.program.resolve_struct(info.unit, ty));
@@ -21,7 +21,7 @@ impl Summarizer<'_> {
         for ((exit, _), paths) in handed {
             let holds = |path: &AccessPath| match path.root {
                 PathRoot::Param(_) => true,
-                PathRoot::Global(_) => !is_counted,
+                PathRoot::Global(global) => !is_counted || self.world.survey.popped.contains(&global),
                 PathRoot::Return => false,
             };
             if paths.iter().any(holds) {
