@@ -1,19 +1,23 @@
 //! The documents under `tests/cases`: prose that explains a rule, and programs that show it. Every section with a program is
 //! a test. `tests/cases/README.md` says how they are written; `CAULK_BLESS=1` writes the summaries of today into them.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, LazyLock};
 
 use caulk_capture::jobs_from_sources;
+use caulk_explore::{Exploration, ExploreConfig, Verdict, explore};
 use caulk_frontend::{Clang, Config, read_units};
 use caulk_models::Models;
 use caulk_program::{Program, ProgramConfig, UnitInput};
-use caulk_summary::print;
 use caulk_useflow::{Analysis, Kind, Slot, UseflowConfig};
 use libtest_mimic::{Arguments, Failed, Trial};
+
+#[path = "cases/summaries.rs"]
+mod summaries;
+
+use summaries::{bless, compare_summary};
 
 static MODELS: LazyLock<Models> = LazyLock::new(Models::bundled);
 
@@ -144,6 +148,7 @@ fn add_block(section: &mut Section, fence: &str, lines: std::ops::Range<usize>) 
 struct Ran {
     program: Program,
     analysis: Analysis,
+    exploration: Exploration,
 }
 
 fn run(section: &Section) -> Result<Ran, Failed> {
@@ -166,8 +171,10 @@ fn run(section: &Section) -> Result<Ran, Failed> {
         inputs.push(UnitInput::new(unit.unit));
     }
     let program = Program::link(inputs, ProgramConfig::default());
-    let analysis = caulk_useflow::analyse(&program, &MODELS, &UseflowConfig::default());
-    Ok(Ran { program, analysis })
+    let useflow = UseflowConfig::default();
+    let analysis = caulk_useflow::analyse(&program, &MODELS, &useflow);
+    let exploration = explore(&program, &useflow, &analysis, &ExploreConfig::default());
+    Ok(Ran { program, analysis, exploration })
 }
 
 fn test(section: &Section) -> Result<(), Failed> {
@@ -178,7 +185,7 @@ fn test(section: &Section) -> Result<(), Failed> {
         Ok(_) if section.crashes => return Err("crashes no more; delete the line `Known crash: ...`".into()),
         Ok(ran) => ran?,
     };
-    let mut problems = compare_candidates(section, &expected, found(&ran));
+    let mut problems = compare_candidates(section, &expected, exceptions(section), found(&ran));
     for block in &section.summaries {
         problems.push_str(&compare_summary(section, block, &ran));
     }
@@ -222,6 +229,7 @@ fn expectations(section: &Section) -> Result<Vec<Expectation>, String> {
         for (number, text) in section.text(&file.lines).iter().enumerate() {
             let index = file.lines.start + number;
             for comment in text.split("// candidate").skip(1) {
+                let comment = comment.split("//").next().unwrap_or(comment).trim_end();
                 let wrong = |why: &str| format!("{}: {why}: // candidate{comment}", section.at(index));
                 let (word, list) = comment.split_once(": ").ok_or_else(|| wrong("no colon"))?;
                 let want = match word {
@@ -246,9 +254,26 @@ fn expectations(section: &Section) -> Result<Vec<Expectation>, String> {
     Ok(all)
 }
 
+/// Where stage two is known to be wrong: `// leak-missing: lost "p"` beside a `candidate` that it refutes, `// leak-false: ...`
+/// beside a `candidate-false` that it does not.
+fn exceptions(section: &Section) -> Vec<Spot> {
+    let mut all = Vec::new();
+    for file in &section.files {
+        for (number, text) in section.text(&file.lines).iter().enumerate() {
+            let marks = ["// leak-missing: ", "// leak-false: "].iter().flat_map(|mark| text.split(mark).skip(1));
+            for what in marks.flat_map(|list| list.split("//").next().unwrap_or(list).split(';')) {
+                all.push(Spot { file: file.name.clone(), line: number + 1, what: what.trim().to_owned() });
+            }
+        }
+    }
+    all
+}
+
 struct Found {
     spot: Spot,
     hidden: bool,
+    /// Stage two says that it cannot be.
+    is_refuted: bool,
     /// For messages.
     function: String,
     allocated: u32,
@@ -257,7 +282,9 @@ struct Found {
 fn found(ran: &Ran) -> Vec<Found> {
     let program = &ran.program;
     let mut all = Vec::new();
-    for candidate in ran.analysis.reports.iter().flat_map(|report| &report.candidates) {
+    let verdicts = ran.exploration.verdicts.iter().flatten();
+    let candidates = ran.analysis.reports.iter().flat_map(|report| &report.candidates);
+    for (candidate, verdict) in candidates.zip(verdicts) {
         let info = program.function(candidate.function);
         let unit = program.unit(info.unit);
         let body = program.body(candidate.function).expect("a candidate stands in a body");
@@ -276,6 +303,7 @@ fn found(ran: &Ran) -> Vec<Found> {
         all.push(Found {
             spot: Spot { file, line: place.line as usize, what: format!("{kind} {variable}") },
             hidden: candidate.hidden,
+            is_refuted: matches!(verdict, Verdict::Refuted(_)),
             function: info.name.to_owned(),
             allocated: body.place(candidate.allocation).line,
         });
@@ -292,12 +320,22 @@ fn field_name(program: &Program, (ty, offset): Slot) -> String {
 }
 
 /// What is wrong, in words; empty when nothing is. Candidates that rest on hidden guards may be left unsaid.
-fn compare_candidates(section: &Section, expected: &[Expectation], mut found: Vec<Found>) -> String {
+fn compare_candidates(
+    section: &Section,
+    expected: &[Expectation],
+    mut exceptions: Vec<Spot>,
+    mut found: Vec<Found>,
+) -> String {
     let mut problems = String::new();
     let mut say = |index: usize, text: String| writeln!(problems, "{}: {text}", section.at(index)).expect("a string");
     for expectation in expected {
         let wants_hidden = expectation.want == Want::Hidden;
-        let at = found.iter().position(|f| f.spot == expectation.spot && f.hidden == wants_hidden);
+        let exception = exceptions.iter().position(|spot| *spot == expectation.spot).map(|at| exceptions.remove(at));
+        // Of several that read alike, the one that is as it should be.
+        let is_refuted = (expectation.want == Want::False) != exception.is_some();
+        let is_meant = |f: &&Found| f.spot == expectation.spot && f.hidden == wants_hidden;
+        let alike: Vec<usize> = (0..found.len()).filter(|at| is_meant(&&found[*at])).collect();
+        let at = alike.iter().copied().find(|at| found[*at].is_refuted == is_refuted).or(alike.first().copied());
         let what = &expectation.spot.what;
         match (expectation.want, at) {
             (Want::Missing, None) => {}
@@ -305,7 +343,17 @@ fn compare_candidates(section: &Section, expected: &[Expectation], mut found: Ve
                 found.remove(at);
                 say(expectation.index, format!("{what}: is found now; make it `candidate`"));
             }
-            (_, Some(at)) => drop(found.remove(at)),
+            (want, Some(at)) => {
+                let is_refuted = found.remove(at).is_refuted;
+                let problem = match (want, is_refuted, exception.is_some()) {
+                    (Want::Found, true, false) => "stage two refutes it; it is `leak-missing` as well",
+                    (Want::Found, false, true) => "stage two does not refute it any more; delete `leak-missing`",
+                    (Want::False, false, false) => "stage two does not refute it; it is `leak-false` as well",
+                    (Want::False, true, true) => "stage two refutes it now; delete `leak-false`",
+                    _ => continue,
+                };
+                say(expectation.index, format!("{what}: {problem}"));
+            }
             (Want::False, None) => {
                 say(expectation.index, format!("{what}: is no longer reported; delete the comment"));
             }
@@ -322,109 +370,4 @@ fn compare_candidates(section: &Section, expected: &[Expectation], mut found: Ve
         }
     }
     problems
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
-// Summaries
-
-/// The functions a block names, each with its lines of today.
-fn summary_lines(section: &Section, block: &SummaryBlock, ran: &Ran) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut done: Vec<&str> = Vec::new();
-    for line in section.text(&block.lines).iter().filter(|line| !is_comment(line)) {
-        let function = function_of(line);
-        if done.contains(&function) {
-            continue;
-        }
-        done.push(function);
-        let ids = ran.program.functions_named(function);
-        let before = lines.len();
-        for id in ids.into_iter().filter(|f| ran.program.has_body(*f)) {
-            let summary = print::summary(&ran.program, id, ran.analysis.summary(id));
-            lines.extend(summary.iter().map(|action| format!("{function}: {action}")));
-        }
-        if lines.len() == before {
-            lines.push(format!("{function}: nothing"));
-        }
-    }
-    lines
-}
-
-fn is_comment(line: &str) -> bool {
-    line.starts_with('#')
-}
-
-fn function_of(line: &str) -> &str {
-    line.split_once(": ").map_or(line, |(function, _)| function)
-}
-
-/// The new lines of a block with its old comments: each before the line it was before, or before the function of that.
-fn with_comments(old: &[String], mut lines: Vec<String>) -> Vec<String> {
-    for (index, comment) in old.iter().enumerate().filter(|(_, line)| is_comment(line)) {
-        let next = old[index..].iter().find(|line| !is_comment(line));
-        let at = next.and_then(|next| {
-            let same = lines.iter().position(|line| line == next);
-            same.or_else(|| lines.iter().position(|l| !is_comment(l) && function_of(l) == function_of(next)))
-        });
-        lines.insert(at.unwrap_or(lines.len()), comment.clone());
-    }
-    lines
-}
-
-fn compare_summary(section: &Section, block: &SummaryBlock, ran: &Ran) -> String {
-    let expected: Vec<&String> = section.text(&block.lines).iter().filter(|line| !is_comment(line)).collect();
-    let actual = summary_lines(section, block, ran);
-    if expected.iter().copied().eq(&actual) {
-        return String::new();
-    }
-    let mut text = format!("{}: the summaries are others (-: expected, +: today)\n", section.at(block.lines.start));
-    let mut rest = actual.as_slice();
-    for line in expected {
-        match rest.iter().position(|l| l == line) {
-            Some(at) => {
-                rest[..at].iter().for_each(|l| writeln!(text, "  + {l}").expect("a string"));
-                writeln!(text, "    {line}").expect("a string");
-                rest = &rest[at + 1..];
-            }
-            None => writeln!(text, "  - {line}").expect("a string"),
-        }
-    }
-    rest.iter().for_each(|l| writeln!(text, "  + {l}").expect("a string"));
-    text
-}
-
-/// Writes the summaries of today into the documents. Candidates stay as they are: what is a leak is for people to say.
-fn bless(sections: Vec<Section>) -> ExitCode {
-    type Replacement = (std::ops::Range<usize>, Vec<String>);
-    let mut documents: BTreeMap<PathBuf, Vec<Replacement>> = BTreeMap::new();
-    for section in sections.iter().filter(|s| !s.summaries.is_empty()) {
-        match run(section) {
-            Ok(ran) => {
-                let new = section.summaries.iter().map(|block| {
-                    let lines = summary_lines(section, block, &ran);
-                    (block.lines.clone(), with_comments(section.text(&block.lines), lines))
-                });
-                documents.entry(section.document.path.clone()).or_default().extend(new);
-            }
-            Err(failed) => {
-                eprintln!("{}: {}", section.name, failed.message().unwrap_or("failed"));
-                return ExitCode::FAILURE;
-            }
-        }
-    }
-    for (path, blocks) in documents {
-        let Some(section) = sections.iter().find(|s| s.document.path == path) else { continue };
-        let mut lines = section.document.lines.clone();
-        for (range, new) in blocks.into_iter().rev() {
-            lines.splice(range, new);
-        }
-        if lines != section.document.lines {
-            eprintln!("{}", path.display());
-            if let Err(e) = std::fs::write(&path, lines.join("\n") + "\n") {
-                eprintln!("{}: {e}", path.display());
-                return ExitCode::FAILURE;
-            }
-        }
-    }
-    ExitCode::SUCCESS
 }
