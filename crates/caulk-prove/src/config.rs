@@ -15,6 +15,11 @@ pub struct ProveConfig {
     pub max_facts_at_point: usize,
     /// Pairs of a function and a fact at its end that one probe looks into.
     pub max_contexts: usize,
+    /// Calls that one probe follows, one inside the other; deeper ones are known by what they may write.
+    pub max_call_depth: usize,
+    /// Follow functions that keep pointers in unions without structures. All arms are one region then, so nothing is lost but
+    /// the certainty that a number is no reference in disguise; a proof asks for more.
+    pub plain_unions: bool,
     /// Values of callers that a fact in a callee can name.
     pub max_ghosts: usize,
     /// Arguments of a call for which it is told apart whether they refer to the cell.
@@ -57,6 +62,8 @@ impl Default for ProveConfig {
             max_expressions: 40,
             max_facts_at_point: 12,
             max_contexts: 400,
+            max_call_depth: 400,
+            plain_unions: false,
             max_ghosts: 2,
             max_split_arguments: 2,
             max_written_functions: 200,

@@ -65,8 +65,12 @@ impl World<'_> {
         for (id, inst) in shape.body.insts.iter() {
             match inst {
                 Inst::Store { ty, address, .. } => {
-                    effects.write(self.target(&shape, *address));
-                    effects.writes_pointers |= *ty == Type::Ptr;
+                    // Several values at once may be pointers, wherever they are in it.
+                    let is_several = matches!(ty, Type::Aggregate(_) | Type::Vector(_));
+                    let one = self.target(&shape, *address);
+                    effects.write(if is_several { Target::Wild(Class::Any) } else { one });
+                    let is_shared = self.regions.is_shared_with_numbers(one);
+                    effects.writes_pointers |= *ty == Type::Ptr || is_several || is_shared;
                 }
                 Inst::Copy { dst, .. } | Inst::Fill { dst, .. } => {
                     self.overwritten(&shape, *dst).into_iter().for_each(|t| effects.write(t));

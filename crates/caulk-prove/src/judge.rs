@@ -1,15 +1,14 @@
-//! Verdicts on functions, on lines, and on findings of other engines.
+//! Verdicts on functions and on lines.
 
-use caulk_ir::InstId;
 use caulk_program::FuncId;
 use rayon::prelude::*;
 
 use crate::engine::{Answer, follow};
-use crate::outcome::{Origin, Outcome};
+use crate::outcome::Outcome;
 use crate::outside::Outside;
 use crate::probe::{Probe, probes};
 use crate::prover::World;
-use crate::shape::{Holding, Shape};
+use crate::shape::Holding;
 
 /// All that was asked of one function.
 #[derive(Clone, Debug)]
@@ -84,44 +83,4 @@ fn judge_under(
 /// Judges functions in parallel; the answers come in the order of the questions.
 pub fn judge_all(world: &World<'_>, functions: &[FuncId]) -> Vec<Judged> {
     functions.par_iter().filter_map(|function| judge(world, *function, |_| true)).collect()
-}
-
-/// Why a finding cannot be real.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refutation {
-    /// Probes asked, all of them proved or traced to other allocations.
-    pub probes: usize,
-}
-
-/// Tries to contradict the finding that what `allocation` makes is lost in `function`, at `loss`. Every way in which the
-/// function may lose a reference is followed back to all its origins; if none is that allocation, the finding is not real.
-pub fn contradicts(world: &World<'_>, function: FuncId, allocation: InstId, loss: InstId) -> Option<Refutation> {
-    let shape = world.shape(function)?;
-    // What a callee loses is not asked here.
-    if shape.outside.is_some() || shape.call(loss).is_some() {
-        return None;
-    }
-    [Holding::ByUse, Holding::ByScope]
-        .into_iter()
-        .find_map(|holding| contradicts_under(world, &shape, allocation, holding))
-}
-
-fn contradicts_under(world: &World<'_>, shape: &Shape, allocation: InstId, holding: Holding) -> Option<Refutation> {
-    let function = shape.id;
-    let asked = probes(world, shape, holding);
-    let is_refuted = |probe: &Probe| {
-        let answer = follow(world, probe, true);
-        match answer.outcome {
-            Outcome::Proved => true,
-            Outcome::Abandoned(_) => false,
-            Outcome::MayLeak { .. } => {
-                let made_here = |origin: &Origin| *origin == Origin::Allocation { function, inst: allocation };
-                // An allocation in a callee may be what the finding calls its own.
-                let elsewhere =
-                    |origin: &Origin| matches!(origin, Origin::Allocation { function: f, .. } if *f != function);
-                !answer.origins.iter().any(|o| made_here(o) || elsewhere(o))
-            }
-        }
-    };
-    asked.iter().all(is_refuted).then_some(Refutation { probes: asked.len() })
 }

@@ -20,6 +20,7 @@ mod fresh;
 mod judge;
 mod library;
 mod liveness;
+mod opinion;
 mod outcome;
 mod outside;
 mod probe;
@@ -31,7 +32,8 @@ mod transfer;
 
 pub use config::{Extensions, ProveConfig};
 pub use engine::{Answer, follow};
-pub use judge::{Judged, Refutation, Verdict, contradicts, judge, judge_all};
+pub use judge::{Judged, Verdict, judge, judge_all};
+pub use opinion::{Claim, contradicts};
 pub use outcome::{Origin, Outcome, Reason, TraceStep};
 pub use outside::Outside;
 pub use probe::{Kind, Probe, Start, probes};

@@ -1,5 +1,7 @@
 //! Calls of functions without a body: what their models say, backwards. Allocation and deallocation of section 4.3.
 
+use std::collections::BTreeSet;
+
 use caulk_ir::{CallData, InstId, Operand, Type};
 use caulk_models::{Effect, EffectKind, Model, Place, Pointer, Root as PlaceRoot};
 use caulk_program::{CallKind, FuncId, Outcome as Resolution};
@@ -7,6 +9,7 @@ use caulk_program::{CallKind, FuncId, Outcome as Resolution};
 use crate::expr::{Expr, Hop, Root};
 use crate::fact::{Contradiction, Fact, Feasible, Outer, Truth};
 use crate::outcome::{Origin, Reason};
+use crate::shape::Shape;
 use crate::target::{Class, Target};
 use crate::transfer::{Flow, Walk};
 
@@ -52,12 +55,33 @@ impl Walk<'_> {
 
     /// Nobody knows what is called: any memory that others can reach may have been written, and may have held the cell.
     pub fn unknown_call(&self, inst: InstId, fact: Fact) -> Flow {
-        let result = Expr::value(inst);
         let reason = Reason::UnknownCall { function: self.shape.id, inst };
-        if fact.hits.contains(&result) {
+        self.opaque_call(inst, &BTreeSet::from([Target::Wild(Class::Any)]), reason, fact)
+    }
+
+    /// A call of a function with a body that is not followed: one outside of the language may do anything, another one
+    /// what it is known to write and free.
+    pub fn unfollowed_call(&self, inst: InstId, callee: &Shape, fact: Fact) -> Flow {
+        let reason = Reason::Outside { function: callee.id };
+        let effects = self.world.effects(callee.id);
+        if effects.is_unknown || callee.outside.is_some() {
+            return self.opaque_call(inst, &BTreeSet::from([Target::Wild(Class::Any)]), reason, fact);
+        }
+        let mut flow = self.opaque_call(inst, &effects.written, Reason::Depth, fact);
+        if let (Flow::Before(facts), Some(call)) = (&mut flow, self.shape.call(inst)) {
+            for index in self.world.freed_params(callee.id) {
+                let freed = call.args.get(index);
+                facts.iter_mut().for_each(|fact| freed.iter().for_each(|arg| self.unfree(fact, **arg)));
+            }
+        }
+        flow
+    }
+
+    fn opaque_call(&self, inst: InstId, written: &BTreeSet<Target>, reason: Reason, fact: Fact) -> Flow {
+        if fact.hits.contains(&Expr::value(inst)) {
             return Flow::Abandoned(reason);
         }
-        let mut before = self.clobber(fact, Target::Wild(Class::Any));
+        let mut before = written.iter().fold(fact, |fact, target| self.clobber(fact, *target));
         before.forget(inst);
         // What nothing outside of the callee is known to refer to may be of the callee's making.
         if before.hits.is_empty() && before.outer != Outer::Some {

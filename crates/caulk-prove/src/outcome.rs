@@ -40,6 +40,8 @@ pub enum Reason {
     Transfers,
     Regions,
     Contexts,
+    /// The cell comes out of a call that is too deep to be followed.
+    Depth,
     /// The way back goes through a function without body and model.
     UnknownCall {
         function: FuncId,
@@ -61,6 +63,7 @@ impl fmt::Display for Reason {
         f.write_str(match self {
             Reason::Transfers => "too many steps",
             Reason::Regions => "too many regions may refer to the cell",
+            Reason::Depth => "calls on the way are nested too deep",
             Reason::Contexts => "too many calls on the way",
             Reason::UnknownCall { .. } => "a function without body and model is on the way",
             Reason::Outside { .. } => "a function outside of the provable language is on the way",

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use caulk_ir::{BinaryOp, Callee, CastOp, Inst, InstId, Operand, Step, Type, UnknownReason};
-use caulk_program::Program;
+use caulk_program::{Program, TypeId};
 
 use crate::shape::Shape;
 
@@ -12,7 +12,10 @@ use crate::shape::Shape;
 pub enum Outside {
     PointerFromNumber,
     PointerToNumber,
-    Union,
+    /// `plain`: no structure lies in it, so that all its arms are one place.
+    Union {
+        plain: bool,
+    },
     Assembly,
     Aggregate,
     ByValue,
@@ -25,7 +28,7 @@ impl fmt::Display for Outside {
         f.write_str(match self {
             Outside::PointerFromNumber => "makes a pointer from a number",
             Outside::PointerToNumber => "makes a number from a pointer",
-            Outside::Union => "keeps pointers in a union",
+            Outside::Union { .. } => "keeps pointers in a union",
             Outside::Assembly => "has inline assembly",
             Outside::Aggregate => "passes structures with pointers in registers",
             Outside::ByValue => "passes structures by value",
@@ -35,12 +38,20 @@ impl fmt::Display for Outside {
     }
 }
 
-/// The first thing in a function that breaks the rules.
+impl Outside {
+    /// All that is wrong is that pointers and numbers share a place.
+    pub fn is_plain_union(self) -> bool {
+        matches!(self, Outside::Union { plain: true })
+    }
+}
+
+/// The first thing in a function that breaks the rules; plain unions last.
 pub fn find(program: &Program, shape: &Shape) -> Option<Outside> {
     if program.function(shape.id).declaration.params.iter().any(|p| p.flags.by_value) {
         return Some(Outside::ByValue);
     }
-    shape.body.insts.iter().find_map(|(id, inst)| of_inst(program, shape, id, inst))
+    let found = || shape.body.insts.iter().filter_map(|(id, inst)| of_inst(program, shape, id, inst));
+    found().find(|o| !o.is_plain_union()).or_else(|| found().next())
 }
 
 fn of_inst(program: &Program, shape: &Shape, id: InstId, inst: &Inst) -> Option<Outside> {
@@ -48,9 +59,11 @@ fn of_inst(program: &Program, shape: &Shape, id: InstId, inst: &Inst) -> Option<
         Inst::Cast { op: CastOp::IntToPtr, value: Operand::Value(_), .. } => Some(Outside::PointerFromNumber),
         Inst::Cast { op: CastOp::PtrToInt, .. } if !is_measured(shape, id) => Some(Outside::PointerToNumber),
         Inst::Load { ty, address, .. } | Inst::Store { ty, address, .. } => match ty {
-            Type::Ptr if goes_through_union(program, shape, *address) => Some(Outside::Union),
             Type::Aggregate(_) => Some(Outside::Aggregate),
             Type::Vector(bytes) if *bytes >= 8 => Some(Outside::Vector),
+            Type::Ptr => union_on_way(program, shape, *address).map(|ty| Outside::Union {
+                plain: program.type_info(ty).fields.iter().all(|f| f.embedded().is_none()),
+            }),
             _ => None,
         },
         Inst::Insert { value, .. } if shape.body.operand_type(*value) == Type::Ptr => {
@@ -83,23 +96,23 @@ fn is_measured(shape: &Shape, number: InstId) -> bool {
     })
 }
 
-/// Whether an address leads into a union with more than one arm.
-fn goes_through_union(program: &Program, shape: &Shape, address: Operand) -> bool {
+/// The union with more than one arm that an address leads into.
+fn union_on_way(program: &Program, shape: &Shape, address: Operand) -> Option<TypeId> {
     let mut at = address;
     while let Operand::Value(value) = at {
         let Inst::Address { base, steps } = &shape.body.insts[value] else {
-            return shape.local_type(program, value).is_some_and(|ty| program.type_info(ty).is_union);
+            return shape.local_type(program, value).filter(|ty| program.type_info(*ty).is_union);
         };
         for step in steps {
             if let Step::Field { ty, offset } = step {
                 let spot = program.types().spot(program.resolve_struct(shape.unit, *ty), *offset);
                 let info = program.type_info(spot.ty);
                 if info.is_union && info.fields.len() > 1 {
-                    return true;
+                    return Some(spot.ty);
                 }
             }
         }
         at = *base;
     }
-    false
+    None
 }

@@ -50,6 +50,11 @@ impl<'a> World<'a> {
         self.shapes[function.index()].get_or_init(make).clone()
     }
 
+    /// Whether a function keeps to the language in which its instructions can be followed.
+    pub fn is_followed(&self, shape: &Shape) -> bool {
+        shape.outside.is_none_or(|outside| self.config.plain_unions && outside.is_plain_union())
+    }
+
     pub fn effects(&self, function: FuncId) -> Arc<Effects> {
         self.effects[function.index()].get_or_init(|| Arc::new(self.find_effects(function))).clone()
     }

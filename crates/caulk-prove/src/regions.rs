@@ -13,6 +13,8 @@ pub trait Regions: Sync {
     fn may_alias(&self, a: Target, b: Target) -> bool;
     /// What the pointers in a region point to.
     fn content(&self, target: Target) -> Class;
+    /// Whether numbers are written to the same place as pointers: the arms of a union.
+    fn is_shared_with_numbers(&self, target: Target) -> bool;
     /// Whether a pointer of one class may point into a cell that a pointer of the other class points to.
     fn may_meet(&self, pointer: Class, cell: Class) -> bool;
     /// The pointers in a structure.
@@ -77,6 +79,9 @@ impl Regions for TypedRegions<'_> {
                 a == b && (x == y || x.is_none() || y.is_none())
             }
             (Target::Local { .. }, _) | (_, Target::Local { .. }) => false,
+            (Target::Heap, other) | (other, Target::Heap) => {
+                matches!(other, Target::Heap | Target::Field { .. } | Target::Wild(_))
+            }
             (Target::Wild(a), Target::Wild(b)) => are_compatible(a, b),
             (Target::Wild(class), other) | (other, Target::Wild(class)) => are_compatible(class, self.content(other)),
             _ => a == b,
@@ -97,9 +102,13 @@ impl Regions for TypedRegions<'_> {
                 let info = self.program.global(global);
                 class_of(self.program, info.unit, info.declaration.pointee)
             }
-            Target::Slot { .. } | Target::Local { .. } => Class::Any,
+            Target::Slot { .. } | Target::Local { .. } | Target::Heap => Class::Any,
             Target::Wild(class) => class,
         }
+    }
+
+    fn is_shared_with_numbers(&self, target: Target) -> bool {
+        matches!(target, Target::Field { ty, .. } if self.program.type_info(ty).is_union)
     }
 
     fn may_meet(&self, pointer: Class, cell: Class) -> bool {

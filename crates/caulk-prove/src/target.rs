@@ -16,6 +16,8 @@ pub enum Target {
     Local { local: InstId, offset: Option<i64> },
     /// Whatever holds a pointer of the class and can be reached through a pointer.
     Wild(Class),
+    /// All that is no variable: fields of structures, and what pointers lead to.
+    Heap,
 }
 
 /// What a pointer is declared to point to.

@@ -114,6 +114,8 @@ impl Walk<'_> {
         let value = self.expr(value);
         let before = if ty == Type::Ptr {
             self.rules.assign_by_case(&fact, &to, &value)
+        } else if self.rules.regions.is_shared_with_numbers(to.target) {
+            self.rules.assign(&fact, &to, Some(&Expr::root(Root::Undefined))).into_iter().collect()
         } else {
             self.store_number(fact, &to, &value).into_iter().collect()
         };

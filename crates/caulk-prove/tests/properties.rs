@@ -64,17 +64,29 @@ fn check_all(with_memory: bool) {
     let functions: Vec<String> = seeds.iter().map(|seed| generator::function(*seed, with_memory)).collect();
     let program = support::compile_text(&format!("{}{}", generator::PRELUDE, functions.concat()));
     let all = Extensions::default();
+    let deep = ProveConfig::default().max_call_depth;
     let settings = [
-        (true, all),
-        (false, all),
-        (true, Extensions { typed_growth: false, ..all }),
-        (true, Extensions { region_removal: false, ..all }),
-        (true, Extensions { separated: false, ..all }),
+        (true, all, deep),
+        (false, all, deep),
+        (true, Extensions { typed_growth: false, ..all }, deep),
+        (true, Extensions { region_removal: false, ..all }, deep),
+        (true, Extensions { separated: false, ..all }, deep),
+        // Calls known by their effects alone.
+        (true, all, 0),
     ];
-    for (arguments_are_held, extensions) in settings {
-        let config = ProveConfig { arguments_are_held, extensions, max_transfers: 4_000, ..ProveConfig::default() };
+    for (arguments_are_held, extensions, max_call_depth) in settings {
+        let config = ProveConfig {
+            arguments_are_held,
+            extensions,
+            max_call_depth,
+            max_transfers: 4_000,
+            ..ProveConfig::default()
+        };
         let tally = check(&program, &seeds, with_memory, &config);
-        println!("{extensions:?}, held {arguments_are_held}: {} proved, {} leak", tally.proved, tally.leaking);
+        println!(
+            "{extensions:?}, held {arguments_are_held}, depth {max_call_depth}: {} proved, {} leak",
+            tally.proved, tally.leaking
+        );
         // Neither side is empty, or nothing was tested. Where arguments may be last references, most programs leak.
         assert!(tally.proved * 25 > seeds.len() || !arguments_are_held, "only {} proved", tally.proved);
         assert!(tally.leaking * 10 > seeds.len(), "only {} leak", tally.leaking);

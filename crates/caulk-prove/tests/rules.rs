@@ -24,6 +24,10 @@ impl Regions for ByName {
         }
     }
 
+    fn is_shared_with_numbers(&self, _: Target) -> bool {
+        false
+    }
+
     fn may_meet(&self, pointer: Class, cell: Class) -> bool {
         pointer == Class::Any || cell == Class::Any || pointer == cell
     }

@@ -2,7 +2,8 @@
 //!
 //! This crate owns the source-level [`Finding`]: what leaks, where it was allocated and through which calls, where it is
 //! lost, and the path that leads there. [`narrate`] makes findings of what the engines say in terms of core IR; [`select`]
-//! decides which of them are shown; [`text`], [`json`] and [`sarif`] write them; [`write`] puts files in place.
+//! decides which of them are shown; [`text`], [`json`] and [`sarif`] write them; [`write`] puts files in place. [`proof`] is
+//! what the prover said.
 //!
 //! *Architecture invariant:* no analysis. A finding holds nothing of the IR, so it can be kept, compared and rendered without
 //! the program. Only [`narrate`] and its helpers know the engines.
@@ -24,11 +25,14 @@ pub mod html;
 pub mod json;
 pub mod narrate;
 mod operand_names;
+pub mod proof;
+pub mod proof_sarif;
 pub mod report;
 #[cfg(test)]
 mod robust;
 pub mod rules;
 pub mod sarif;
+mod sarif_parts;
 pub mod select;
 mod sites;
 mod snippet;

@@ -1,29 +1,20 @@
 //! The report as SARIF 2.1.0, for code scanning services and editors.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::baseline::Known;
 use crate::finding::{BaselineState, Call, Confidence, Finding, Site, Step, StepKind};
 use crate::fingerprint;
-use crate::git;
 use crate::report::Report;
 use crate::rules::{self, Rule};
+use crate::sarif_parts::{self, artifact};
 use crate::source::Sources;
 use crate::suppress::{Suppression, SuppressionSource};
 
-const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
-/// The name of the folder that relative paths start from.
-const ROOT: &str = "SRCROOT";
-
 pub fn render(report: &Report, sources: &Sources) -> String {
-    let run = Writer { report, sources }.run();
-    let document = json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] });
-    let mut text = serde_json::to_string_pretty(&document).expect("strings and numbers always serialise");
-    text.push('\n');
-    text
+    sarif_parts::document(Writer { report, sources }.run())
 }
 
 struct Writer<'a> {
@@ -35,25 +26,9 @@ impl Writer<'_> {
     fn run(&self) -> Value {
         let report = self.report;
         let fixed = report.fixed.iter().map(absent);
-        let mut run = json!({
-            "tool": { "driver": {
-                "name": "caulk",
-                "version": env!("CARGO_PKG_VERSION"),
-                "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "rules": rules::ALL.map(rule),
-            }},
-            "columnKind": "utf16CodeUnits",
-            "originalUriBaseIds": { ROOT: { "uri": folder_uri(&report.root) } },
-            "artifacts": artifacts(report),
-            "invocations": [{
-                "executionSuccessful": true,
-                "toolExecutionNotifications": notifications(report),
-            }],
-            "results": report.findings.iter().map(|f| self.result(f)).chain(fixed).collect::<Vec<_>>(),
-        });
-        if let Some(version) = git::version(Path::new(&report.root)) {
-            run["versionControlProvenance"] = json!([provenance(&version)]);
-        }
+        let results = report.findings.iter().map(|f| self.result(f)).chain(fixed).collect();
+        let mut run = sarif_parts::run(&report.root, &rules::ALL.map(rule), notifications(report), results);
+        run["artifacts"] = json!(artifacts(report));
         run
     }
 
@@ -112,32 +87,7 @@ impl Writer<'_> {
     }
 
     fn location(&self, site: &Site, message: Option<&str>) -> Value {
-        let mut physical = json!({ "artifactLocation": artifact(&site.file) });
-        if site.line > 0 {
-            physical["region"] = json!({ "startLine": site.line });
-        }
-        if site.line > 0 && site.column > 0 {
-            physical["region"]["startColumn"] = json!(self.column(site));
-        }
-        let mut value = json!({ "physicalLocation": physical });
-        if !site.function.is_empty() {
-            value["logicalLocations"] = json!([{ "fullyQualifiedName": site.function, "kind": "function" }]);
-        }
-        if let Some(text) = message {
-            value["message"] = json!({ "text": text });
-        }
-        value
-    }
-
-    /// Compilers count columns in bytes, SARIF in code units of UTF-16.
-    fn column(&self, site: &Site) -> usize {
-        let bytes = site.column as usize;
-        let source = self.sources.get(&site.file);
-        let line = source.as_ref().and_then(|s| s.line(site.line));
-        match line.and_then(|l| l.get(..bytes - 1)) {
-            Some(before) => String::from_utf8_lossy(before).encode_utf16().count() + 1,
-            None => bytes,
-        }
+        sarif_parts::location(self.sources, site, message)
     }
 }
 
@@ -186,18 +136,6 @@ fn rule(rule: &Rule) -> Value {
     })
 }
 
-fn provenance(version: &git::Version) -> Value {
-    let mut details = json!({
-        "repositoryUri": version.repository,
-        "revisionId": version.revision,
-        "mappedTo": { "uriBaseId": ROOT },
-    });
-    if let Some(branch) = &version.branch {
-        details["branch"] = json!(branch);
-    }
-    details
-}
-
 /// What was not read, sources that changed, and suppressions that are of no use.
 fn notifications(report: &Report) -> Vec<Value> {
     let lost = report.units_not_read.iter().map(|unit| format!("{} was not read: {}", unit.source, unit.reason));
@@ -223,41 +161,5 @@ fn kinds(kind: StepKind) -> (Vec<&'static str>, &'static str) {
         StepKind::Stored | StepKind::Overwritten => (vec!["value", "memory"], "important"),
         StepKind::FreedWithHolder => (vec!["release", "memory"], "important"),
         StepKind::OutOfScope => (vec!["scope"], "important"),
-    }
-}
-
-fn artifact(file: &str) -> Value {
-    if file.starts_with('/') {
-        json!({ "uri": format!("file://{}", uri_path(file)) })
-    } else {
-        json!({ "uri": uri_path(file), "uriBaseId": ROOT })
-    }
-}
-
-fn folder_uri(folder: &str) -> String {
-    let slash = if folder.ends_with('/') { "" } else { "/" };
-    format!("file://{}{slash}", uri_path(folder))
-}
-
-/// Percent-encodes what may not stand in the path of a URI.
-fn uri_path(path: &str) -> String {
-    let mut uri = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' | b'+' | b'@' | b',' | b'=' => {
-                uri.push(byte as char);
-            }
-            _ => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    uri
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn odd_file_names() {
-        assert_eq!(super::uri_path("a b/<img>.c"), "a%20b/%3Cimg%3E.c");
-        assert_eq!(super::folder_uri("/p/x"), "file:///p/x/");
     }
 }

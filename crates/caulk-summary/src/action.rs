@@ -199,6 +199,16 @@ impl Summary {
         true
     }
 
+    /// Whether a fresh block is what the function returns, and is handed out in no other way.
+    pub fn is_result(&self, block: BlockId) -> bool {
+        let is_returned = |a: &&Action| match &a.to {
+            Destination::Store(path) => path.root == PathRoot::Return && path.steps.is_empty(),
+            _ => false,
+        };
+        let mut told = self.actions.iter().filter(|a| a.subject == Subject::Alloc(block)).peekable();
+        told.peek().is_some() && told.all(|a| is_returned(&a))
+    }
+
     pub fn allocates(&self) -> bool {
         self.actions.iter().any(|a| matches!(a.subject, Subject::Alloc(_)))
     }

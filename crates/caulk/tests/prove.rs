@@ -1,7 +1,11 @@
 //! `caulk prove` and `caulk query`, as a user runs them.
 
+mod project;
+
 use std::path::PathBuf;
 use std::process::{Command, Output};
+
+use project::{Project, json, sarif_schema, validate};
 
 fn routine(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/prove").join(name)
@@ -62,4 +66,65 @@ fn a_function_can_be_named() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(!text(&output.stdout).contains("rotate_right"), "{output:?}");
     assert_eq!(caulk(&["prove", "--no-cache", "--function", "nobody", &file]).status.code(), Some(2));
+}
+
+/// A proved function, one that leaks, one that nobody can decide, and one for which proofs do not hold.
+const FOUR: &str = "#include <stdlib.h>\n\
+    struct node { struct node *next; };\n\
+    void *unknown(void);\n\
+    struct node *push(struct node *list) {\n    struct node *n = malloc(sizeof *n);\n    if (!n)\n        return list;\n    \
+    n->next = list;\n    return n;\n}\n\
+    void drop(struct node *list) {\n    list->next = NULL;\n}\n\
+    void call(void) {\n    unknown();\n}\n\
+    long number(struct node *list) {\n    return (long)list ^ 1;\n}\n";
+
+#[test]
+fn json_has_the_keys_that_are_documented_and_no_others() {
+    let project = Project::new(&[("four.c", FOUR)]);
+    let report = json(&project.run(&["prove", "--no-cache", "--format", "json", "four.c"]).stdout);
+    let keys =
+        |value: &serde_json::Value| -> Vec<String> { value.as_object().expect("an object").keys().cloned().collect() };
+    assert_eq!(keys(&report), ["functions"]);
+    let functions = report["functions"].as_array().expect("a list");
+    let mut expected =
+        ["name", "file", "line", "probes", "proved", "mayLeak", "abandoned", "verdict", "traces"].map(str::to_owned);
+    expected.sort();
+    for function in functions {
+        let mut found = keys(function);
+        found.sort();
+        assert_eq!(found, expected);
+    }
+    let verdict = |name: &str| {
+        let function = functions.iter().find(|f| f["name"] == name).expect("the function is there");
+        function["verdict"].as_str().expect("a word").to_owned()
+    };
+    assert_eq!(["push", "drop", "call", "number"].map(verdict), ["proved", "may-leak", "abandoned", "outside"]);
+}
+
+#[test]
+fn proofs_as_sarif() {
+    let project = Project::new(&[("four.c", FOUR)]);
+    let run = project.run(&["prove", "--no-cache", "--format", "sarif", "four.c"]);
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    validate(&sarif_schema(), &run.stdout);
+    let report = json(&run.stdout);
+    let properties = &report["runs"][0]["properties"];
+    let counts = serde_json::json!({ "proved": 1, "mayLeak": 1, "abandoned": 1, "outside": 1 });
+    assert_eq!(properties["functions"], counts);
+    assert!(properties["assumptions"].as_str().is_some_and(|text| text.starts_with("proofs hold if")));
+    let results = report["runs"][0]["results"].as_array().expect("results").clone();
+    let of = |function: &str| {
+        let found = results.iter().find(|r| r["properties"]["function"] == function);
+        found.expect("there is a result").clone()
+    };
+    assert_eq!(
+        ["push", "drop", "call", "number"].map(|f| of(f)["kind"].clone()),
+        ["pass", "fail", "open", "notApplicable"]
+    );
+    let leak = of("drop");
+    assert_eq!(leak["locations"][0]["physicalLocation"]["region"]["startLine"], 12);
+    let flow = leak["codeFlows"][0]["threadFlows"][0]["locations"].as_array().expect("a way").clone();
+    let text = |step: &serde_json::Value| step["location"]["message"]["text"].as_str().expect("words").to_owned();
+    assert_eq!(text(&flow[0]), "a block that was there when drop was called");
+    assert_eq!(text(flow.last().expect("a loss")), "`node.next` is overwritten");
 }

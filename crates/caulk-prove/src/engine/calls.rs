@@ -8,6 +8,7 @@ use crate::expr::{Expr, Root};
 use crate::fact::{Fact, Feasible};
 use crate::outcome::Origin;
 use crate::shape::{Holding, Shape};
+use crate::transfer::Flow;
 
 impl Engine<'_> {
     /// Into the functions that a call reaches.
@@ -27,6 +28,18 @@ impl Engine<'_> {
                 continue;
             }
             let Some(callee) = self.world.shape(target) else { continue };
+            // What the cell comes out of is followed all the same.
+            let is_source = after.hits.contains(&Expr::value(inst));
+            let is_too_deep = self.contexts[context].depth >= self.world.config.max_call_depth && !is_source;
+            if is_too_deep || !self.world.is_followed(&callee) {
+                match self.view(&shape).unfollowed_call(inst, &callee, after.clone()) {
+                    Flow::Before(facts) => facts.into_iter().for_each(|f| self.push_inside(context, inst, f, trace)),
+                    Flow::Abandoned(reason) => return Err(Stop::Abandoned(reason)),
+                    Flow::Found(origin) => self.found(origin, trace)?,
+                    Flow::Enter(_) => {}
+                }
+                continue;
+            }
             for after in view.cases(inst, &after, &callee) {
                 let Ok(exit) = self.view(&shape).map(inst, &after, &callee) else { continue };
                 self.follow_call(context, inst, &after, target, exit, trace)?;
@@ -46,7 +59,7 @@ impl Engine<'_> {
     ) -> Result<(), Stop> {
         let role = Role::Callee(exit);
         let known = self.index.contains_key(&(target, role.clone()));
-        let inner = self.context(target, role)?;
+        let inner = self.context(target, role, self.contexts[context].depth + 1)?;
         let waiting = Waiting { context, inst, after: after.clone() };
         let is_new =
             !self.contexts[inner].waiting.iter().any(|w| w.context == context && w.inst == inst && w.after == *after);
@@ -113,6 +126,11 @@ impl Engine<'_> {
     pub(super) fn entry(&mut self, context: usize, fact: Fact, trace: TraceId) -> Result<(), Stop> {
         let shape = self.contexts[context].shape.clone();
         let mut fact = fact;
+        // No value but the parameters is there yet.
+        let is_too_early = |hit: &Expr| matches!(hit.root, Root::Value(v) if !shape.is_param(v));
+        if fact.hits.iter().any(is_too_early) {
+            return Ok(());
+        }
         for (local, inst) in shape.body.insts.iter() {
             if matches!(inst, Inst::Local { .. }) {
                 match self.view(&shape).start_scope(local, fact) {
@@ -172,7 +190,7 @@ impl Engine<'_> {
         for caller in callers {
             let sites = program.call_sites(caller).iter();
             let here: Vec<InstId> = sites.filter(|s| program.targets(s).contains(&shape.id)).map(|s| s.inst).collect();
-            let outer = self.context(caller, Role::Caller)?;
+            let outer = self.context(caller, Role::Caller, 0)?;
             for inst in here {
                 let caller_shape = self.contexts[outer].shape.clone();
                 if let Ok(before) = self.view(&caller_shape).unmap(inst, &fact, None, &shape) {

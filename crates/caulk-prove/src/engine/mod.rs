@@ -79,6 +79,8 @@ enum Role {
 struct Context {
     shape: Arc<Shape>,
     role: Role,
+    /// How many calls lead down to it from where the cell is lost, or from a caller of that.
+    depth: usize,
     /// Calls that asked for this context: where to go on when its beginning is reached.
     waiting: Vec<Waiting>,
     /// What holds at the beginning.
@@ -141,7 +143,7 @@ struct Engine<'a> {
 impl<'a> Engine<'a> {
     fn run(&mut self, probe: &Probe) -> Result<(), Stop> {
         let trace = self.note(probe.function, probe.place, None);
-        let context = self.context(probe.function, Role::Loser)?;
+        let context = self.context(probe.function, Role::Loser, 0)?;
         self.begin(context, probe, trace)?;
         while let Some(work) = self.work.pop_front() {
             let Work { context, at, trace } = work;
@@ -227,7 +229,7 @@ impl<'a> Engine<'a> {
     }
 
     /// The context for a function in a role, made if it is new.
-    fn context(&mut self, function: FuncId, role: Role) -> Result<usize, Stop> {
+    fn context(&mut self, function: FuncId, role: Role, depth: usize) -> Result<usize, Stop> {
         let key = (function, role);
         if let Some(found) = self.index.get(&key) {
             return Ok(*found);
@@ -235,7 +237,7 @@ impl<'a> Engine<'a> {
         let Some(shape) = self.world.shape(function) else {
             return Err(Stop::Abandoned(Reason::Outside { function }));
         };
-        if shape.outside.is_some() {
+        if !self.world.is_followed(&shape) {
             return Err(Stop::Abandoned(Reason::Outside { function }));
         }
         if self.contexts.len() >= self.world.config.max_contexts {
@@ -243,7 +245,8 @@ impl<'a> Engine<'a> {
         }
         let id = self.contexts.len();
         let role = key.1.clone();
-        self.contexts.push(Context { shape, role, waiting: Vec::new(), entries: Vec::new(), reached: BTreeMap::new() });
+        let (waiting, entries, reached) = (Vec::new(), Vec::new(), BTreeMap::new());
+        self.contexts.push(Context { shape, role, depth, waiting, entries, reached });
         self.index.insert(key, id);
         Ok(id)
     }

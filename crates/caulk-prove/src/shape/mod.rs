@@ -99,6 +99,10 @@ impl Shape {
         (0..self.body.insts.values().take_while(is_param).count()).map(InstId::from_index)
     }
 
+    pub fn is_param(&self, value: InstId) -> bool {
+        matches!(self.body.insts[value], Inst::Param { .. })
+    }
+
     /// Whether a value can hold a reference of its own: a pointer that is no offset from another.
     pub fn is_holder(&self, value: InstId) -> bool {
         let inst = &self.body.insts[value];
@@ -242,6 +246,22 @@ impl Shape {
         }
         let (a, b) = (self.block_of[first], self.block_of[second]);
         if a == b { first < second } else { self.dominators.dominates(a, b) }
+    }
+
+    /// Whether an instruction may be executed again in the same call of its function.
+    pub fn is_in_loop(&self, inst: InstId) -> bool {
+        let home = self.block_of[inst];
+        let mut seen = BTreeSet::new();
+        let mut todo: Vec<BlockId> = self.body.terminator(home).successors().into_iter().collect();
+        while let Some(block) = todo.pop() {
+            if block == home {
+                return true;
+            }
+            if seen.insert(block) {
+                todo.extend(self.body.terminator(block).successors());
+            }
+        }
+        false
     }
 
     pub fn call(&self, inst: InstId) -> Option<&CallData> {

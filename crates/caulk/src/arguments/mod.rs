@@ -220,6 +220,13 @@ pub enum Extension {
     Separation,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProveFormat {
+    Text,
+    Json,
+    Sarif,
+}
+
 /// Prove that functions lose no memory, or show the way back to what they may lose.
 #[derive(Debug, Args)]
 pub struct ProveOptions {
@@ -234,7 +241,7 @@ pub struct ProveOptions {
     pub function: Vec<String>,
 
     #[arg(long, value_enum, default_value = "text")]
-    pub format: TableFormat,
+    pub format: ProveFormat,
 
     #[command(flatten)]
     pub prover: ProverOptions,

@@ -2,12 +2,17 @@
 
 use std::fmt::Write as _;
 
+use caulk_frontend::LostUnit;
 use caulk_ir::{Body, InstId};
 use caulk_program::{FuncId, Program};
 use caulk_prove::target::Target;
-use caulk_prove::{Answer, Kind, Origin, Outcome, Probe, ProveConfig, Reason, TraceStep};
+use caulk_prove::{Answer, Judged, Kind, Origin, Outcome, Probe, ProveConfig, Reason, TraceStep, Verdict};
+use caulk_report::proof::{Proof, ProofTrace, ProofVerdict, ProvedFunction};
+use caulk_report::{LostUnit as ReportedUnit, Site};
 
 use crate::arguments::{Extension, ProverOptions};
+use crate::error::Error;
+use crate::input::Read;
 use crate::show;
 
 /// Lines shown of a way back.
@@ -39,7 +44,7 @@ pub struct Teller<'a> {
 
 impl Teller<'_> {
     /// `list.c:12`, or the column too.
-    pub fn place(&self, function: FuncId, body: &Body, inst: InstId) -> (String, u32, u32) {
+    fn place(&self, function: FuncId, body: &Body, inst: InstId) -> (String, u32, u32) {
         let place = body.place(inst);
         let unit = self.program.unit(self.program.function(function).unit);
         let file = unit.files.get(place.file).map_or("?", |f| unit.str(*f));
@@ -47,7 +52,7 @@ impl Teller<'_> {
     }
 
     /// What may be lost, and how.
-    pub fn loss(&self, body: &Body, probe: &Probe) -> String {
+    fn loss(&self, body: &Body, probe: &Probe) -> String {
         let unit = self.program.unit(self.program.function(probe.function).unit);
         let variable = probe.variable.map(|v| unit.str(body.vars[v].name));
         let holder = match (variable, probe.region) {
@@ -81,11 +86,11 @@ impl Teller<'_> {
                 let unit = program.unit(program.function(function).unit);
                 format!("`{}`", unit.str(body.vars[var].name))
             }
-            Target::Wild(_) => "a pointer in memory".to_owned(),
+            Target::Wild(_) | Target::Heap => "a pointer in memory".to_owned(),
         }
     }
 
-    pub fn origin(&self, origin: Origin) -> String {
+    fn origin(&self, origin: Origin) -> String {
         match origin {
             Origin::Allocation { function, inst } => format!("a block allocated at {}", self.line(function, inst)),
             Origin::Library { function, inst } => {
@@ -97,7 +102,7 @@ impl Teller<'_> {
         }
     }
 
-    pub fn reason(&self, reason: Reason) -> String {
+    fn reason(&self, reason: Reason) -> String {
         match reason {
             Reason::UnknownCall { function, inst } => {
                 let site = self.program.call_site(function, inst);
@@ -117,37 +122,35 @@ impl Teller<'_> {
     }
 
     /// The lines of a way, each once in a row, from the origin to the loss.
-    pub fn trace(&self, steps: &[TraceStep]) -> Vec<(FuncId, u32)> {
-        let mut lines: Vec<(FuncId, u32)> = Vec::new();
+    fn trace(&self, steps: &[TraceStep]) -> Vec<(FuncId, Site)> {
+        let mut lines: Vec<(FuncId, Site)> = Vec::new();
         let mut body: Option<(FuncId, Body)> = None;
         for step in steps {
             if body.as_ref().is_none_or(|(f, _)| *f != step.function) {
                 body = self.program.body(step.function).map(|b| (step.function, b));
             }
             let Some((_, body)) = &body else { continue };
-            let line = body.place(step.inst).line;
-            if line > 0 && lines.last() != Some(&(step.function, line)) {
-                lines.push((step.function, line));
+            let (file, line, column) = self.place(step.function, body, step.inst);
+            if line > 0 && lines.last().is_none_or(|(f, site)| (*f, site.line) != (step.function, line)) {
+                let function = self.program.function(step.function).name.to_owned();
+                lines.push((step.function, Site { file, line, column, function }));
             }
         }
         lines
     }
 
     /// `12, 14, insert:30, 16`: lines, with the function where it changes.
-    pub fn trace_text(&self, steps: &[TraceStep]) -> String {
+    fn trace_text(&self, steps: &[TraceStep]) -> String {
         let mut lines = self.trace(steps);
         if lines.len() > MAX_STEPS {
             lines.drain(MAX_STEPS / 2..lines.len() - MAX_STEPS / 2);
         }
         let mut text = String::new();
         let mut function = None;
-        for (f, line) in lines {
+        for (f, Site { line, function: name, .. }) in lines {
             let separator = if text.is_empty() { "" } else { ", " };
-            if function.replace(f) == Some(f) {
-                let _ = write!(text, "{separator}{line}");
-            } else {
-                let _ = write!(text, "{separator}{}:{line}", self.program.function(f).name);
-            }
+            let name = if function.replace(f) == Some(f) { String::new() } else { format!("{name}:") };
+            let _ = write!(text, "{separator}{name}{line}");
         }
         text
     }
@@ -168,5 +171,64 @@ impl Teller<'_> {
             }
             Outcome::Abandoned(reason) => format!("  {at}: abandoned: {loss}; {}\n", self.reason(*reason)),
         }
+    }
+
+    /// All answers, for programs to read.
+    pub fn proof(&self, all: &[Judged], read: &Read) -> Result<Proof, Error> {
+        let root = std::env::current_dir().map_err(|e| Error::Usage(format!("the current directory is gone: {e}")))?;
+        let lost = |unit: &LostUnit| ReportedUnit { source: unit.source.clone(), reason: unit.reason.clone() };
+        Ok(Proof {
+            functions: all.iter().map(|judged| self.function(judged)).collect(),
+            root: root.to_string_lossy().into_owned(),
+            units_not_read: read.lost.iter().map(lost).collect(),
+        })
+    }
+
+    fn function(&self, judged: &Judged) -> ProvedFunction {
+        let info = self.program.function(judged.function);
+        let (file, line) = (show::path(info.file.unwrap_or("?")).to_owned(), info.line);
+        let outside = judged.outside.map(|outside| ProofTrace {
+            file: file.clone(),
+            line,
+            column: 0,
+            message: "proofs do not hold here".to_owned(),
+            outcome: ProofVerdict::Outside,
+            because: outside.to_string(),
+            steps: Vec::new(),
+            transfers: 0,
+        });
+        let body = self.program.body(judged.function);
+        let open = body
+            .iter()
+            .flat_map(|body| judged.probes.iter().filter_map(|(probe, answer)| self.open_probe(body, probe, answer)));
+        ProvedFunction {
+            name: info.name.to_owned(),
+            probes: judged.probes.len(),
+            // Nothing is proved of a function outside of the language.
+            proved: if judged.outside.is_some() { 0 } else { judged.count(|o| *o == Outcome::Proved) },
+            may_leak: judged.count(|o| matches!(o, Outcome::MayLeak { .. })),
+            abandoned: judged.count(|o| matches!(o, Outcome::Abandoned(_))),
+            verdict: match judged.verdict() {
+                Verdict::Proved => ProofVerdict::Proved,
+                Verdict::MayLeak => ProofVerdict::MayLeak,
+                Verdict::Abandoned => ProofVerdict::Abandoned,
+                Verdict::Outside => ProofVerdict::Outside,
+            },
+            traces: outside.into_iter().chain(open).collect(),
+            file,
+            line,
+        }
+    }
+
+    fn open_probe(&self, body: &Body, probe: &Probe, answer: &Answer) -> Option<ProofTrace> {
+        let (outcome, because, steps) = match &answer.outcome {
+            Outcome::Proved => return None,
+            Outcome::MayLeak { origin, trace } => (ProofVerdict::MayLeak, self.origin(*origin), self.trace(trace)),
+            Outcome::Abandoned(reason) => (ProofVerdict::Abandoned, self.reason(*reason), Vec::new()),
+        };
+        let (file, line, column) = self.place(probe.function, body, probe.place);
+        let steps = steps.into_iter().map(|(_, site)| site).collect();
+        let (message, transfers) = (self.loss(body, probe), answer.transfers);
+        Some(ProofTrace { file, line, column, message, outcome, because, steps, transfers })
     }
 }

@@ -3,15 +3,18 @@
 use std::collections::BTreeSet;
 
 use caulk_explore::{Exploration, Verdict};
-use caulk_prove::{ProveConfig, TypedRegions, World, contradicts};
+use caulk_prove::{Claim, ProveConfig, TypedRegions, World, contradicts};
+use caulk_useflow::Candidate;
 use rayon::prelude::*;
 
 use crate::arguments::InputOptions;
 use crate::error::Error;
 use crate::input::{self, Analysed};
 
-/// Steps for each probe: a contradiction that needs more is not worth the wait.
-const MAX_TRANSFERS: usize = 2_000;
+/// A contradiction that needs more is not worth the wait: those that there are show up soon.
+fn config() -> ProveConfig {
+    ProveConfig { max_transfers: 500, max_call_depth: 3, plain_unions: true, ..ProveConfig::default() }
+}
 
 /// Candidates that the prover contradicts, by report and place in it.
 #[derive(Default)]
@@ -24,8 +27,7 @@ pub struct Contradicted {
 impl Contradicted {
     pub fn new(options: &InputOptions, analysed: &Analysed, exploration: &Exploration) -> Result<Self, Error> {
         let regions = TypedRegions::new(&analysed.program);
-        let config = ProveConfig { max_transfers: MAX_TRANSFERS, ..ProveConfig::default() };
-        let world = World::new(&analysed.program, &analysed.models, &regions, config);
+        let world = World::new(&analysed.program, &analysed.models, &regions, config());
         let verdicts = exploration.verdicts.iter().enumerate();
         let open = verdicts.flat_map(|(report, list)| {
             let shown = list.iter().enumerate().filter(|(_, verdict)| !matches!(verdict, Verdict::Refuted(_)));
@@ -34,9 +36,7 @@ impl Contradicted {
         let open: Vec<(usize, usize)> = open.collect();
         let is_contradicted = |&(report, at): &(usize, usize)| {
             let candidate = &analysed.analysis.reports[report].candidates[at];
-            // What a field of somebody else's structure held was allocated elsewhere.
-            let is_local = candidate.slot.is_none() && !candidate.is_part;
-            is_local && contradicts(&world, candidate.function, candidate.allocation, candidate.place).is_some()
+            claim(analysed, candidate).is_some_and(|claim| contradicts(&world, claim))
         };
         let found: BTreeSet<(usize, usize)> =
             input::in_pool(options, || open.into_par_iter().filter(is_contradicted).collect())?;
@@ -52,4 +52,15 @@ impl Contradicted {
     pub fn len(&self) -> usize {
         self.found.len()
     }
+}
+
+/// What a finding says, if it is about the result of a call.
+fn claim(analysed: &Analysed, candidate: &Candidate) -> Option<Claim> {
+    let Candidate { function, allocation, block, place, .. } = *candidate;
+    let site = analysed.program.call_site(function, allocation)?;
+    let [target] = analysed.program.targets(site) else { return None };
+    // What a field of somebody else's structure held was allocated elsewhere.
+    let is_local = candidate.slot.is_none() && !candidate.is_part;
+    let is_result = analysed.analysis.summary(*target).is_result(block);
+    (is_local && is_result).then_some(Claim { function, allocation, loss: place })
 }
