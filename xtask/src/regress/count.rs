@@ -78,7 +78,33 @@ fn collected(said: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
+
+    /// Caulk is played by a script: what it is given, and what becomes of its exit status.
+    #[test]
+    fn a_process_is_counted_and_a_failure_is_no_count() {
+        if version().is_none() {
+            eprintln!("SKIPPED: {VALGRIND} is not installed");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let caulk = folder.path().join("caulk");
+        let script =
+            "#!/bin/sh\necho \"$1 $2\" >> commands\ncase $1 in check) exit 1 ;; *) echo broken >&2; exit 3 ;; esac\n";
+        std::fs::write(&caulk, script).unwrap();
+        std::fs::set_permissions(&caulk, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let counter = Counter::new(caulk, "clang".into(), folder.path().to_owned()).unwrap();
+        let workload =
+            |command| Workload { name: "w", command, sources: Vec::new(), is_warm: true, hash: String::new() };
+        assert!(counter.count(&workload("check")).unwrap() > 10_000);
+        assert!(counter.profile(&workload("check")).is_file());
+        // Once to warm the cache, and once to count.
+        let commands = std::fs::read_to_string(folder.path().join("commands")).unwrap();
+        assert_eq!(commands, "check --quiet\n".repeat(2));
+        assert!(counter.count(&workload("prove")).unwrap_err().to_string().contains("broken"));
+    }
 
     #[test]
     fn the_sum_is_read_from_what_callgrind_says() {

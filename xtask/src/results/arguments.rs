@@ -36,6 +36,10 @@ pub struct Results {
     #[arg(long)]
     pub plan: bool,
 
+    /// Keep the new instruction counts; see `regress --help`.
+    #[arg(long)]
+    pub bless: bool,
+
     /// How often clang and Caulk run on each project; the fastest run counts.
     #[arg(long, value_name = "N", default_value = "2")]
     pub runs: NonZeroUsize,

@@ -96,11 +96,10 @@ impl Bench<'_> {
     }
 
     fn regress(&self) -> Result<regress::Report> {
-        regress::measure(&regress::Regress::of(
-            &self.ground.caulk,
-            &self.arguments.clang,
-            self.arguments.caulk.is_none(),
-        ))
+        let (caulk, clang) = (&self.ground.caulk, &self.arguments.clang);
+        let mut arguments = regress::Regress::of(caulk, clang, self.arguments.caulk.is_none());
+        arguments.bless = self.arguments.bless;
+        regress::measure(&arguments)
     }
 
     fn peers(&self, source: &Source) -> Result<()> {
