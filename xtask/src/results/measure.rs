@@ -61,7 +61,7 @@ impl Bench<'_> {
 
     /// In the folder of the project: places in a report, and so fingerprints, are relative to where Caulk runs.
     fn findings(&self, source: &Source) -> Result<Findings> {
-        let name = &source.project.name;
+        let (header, name) = (self.ground.header(), &source.project.name);
         let report = self.store.path(&format!("{name}.sarif"));
         let mut command = Command::new(&self.ground.caulk);
         command.current_dir(&source.folder).args(["check", "--quiet", "--no-config", "--format", "sarif", "-p"]);
@@ -76,7 +76,7 @@ impl Bench<'_> {
             Some(known) => Known::of(realleaks::count(known, &report, name)?),
             None => None,
         };
-        Ok(Findings { header: self.ground.header(), project: name.clone(), version, known })
+        Ok(Findings { header, project: name.clone(), version, known })
     }
 
     fn juliet(&self, suite: &Path) -> Result<juliet::Report> {
@@ -85,10 +85,11 @@ impl Bench<'_> {
     }
 
     fn cost(&self, source: &Source) -> Result<ProjectRun> {
+        let header = self.ground.header();
         let mut entries =
             self.ground.entries(self.arguments.runs.get(), &[CacheUse::None, CacheUse::Fresh, CacheUse::Warm]);
         let result = measure(&source.project, &mut entries, &self.ground.setting)?;
-        Ok(ProjectRun { header: self.ground.header(), result })
+        Ok(ProjectRun { header, result })
     }
 
     fn growth(&self) -> Result<growth::Report> {
@@ -109,11 +110,12 @@ impl Bench<'_> {
             let name = format!("peer-{}-{}", source.project.name, slug(&tool.name()));
             let key = format!("{version}; {} units", source.project.jobs.len());
             self.store.get_or(&name, &key, || {
+                let header = self.ground.header();
                 let mut entries = [Entry { tool, runs: 1 }];
                 let mut result = measure(&source.project, &mut entries, &setting)?;
                 ensure!(!result.tools.is_empty(), "nothing was measured");
                 let others_cores = result.others_cores;
-                Ok(PeerRun { header: self.ground.header(), version, others_cores, measured: result.tools.remove(0) })
+                Ok(PeerRun { header, version, others_cores, measured: result.tools.remove(0) })
             })?;
         }
         Ok(())

@@ -68,12 +68,13 @@ fn figures_of(record: &Record) -> Vec<(String, String)> {
     if let Some(growth) = &record.growth {
         if let Some(largest) = growth.points.last() {
             let figure = format!(
-                "{:.0} s with {} at once, {:.0} MB; time grows with size to the power {:.2}, memory {:.2}",
+                "{:.0} s with {} units at once, {:.0} MB; CPU time grows with lines to the power {:.2}, memory {:.2}",
                 largest.wall_seconds,
                 growth.header.jobs,
                 largest.peak_megabytes,
                 growth.exponents.cpu_by_lines.exponent,
-                growth.exponents.memory_by_lines.exponent
+                // Among small programs it is mostly what libraries take.
+                growth.exponents_of_larger_half.memory_by_lines.exponent
             );
             rows.push((format!("{} lines as one program", grouped(largest.lines)), figure));
         }

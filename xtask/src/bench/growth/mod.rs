@@ -134,6 +134,7 @@ pub fn run(arguments: &Growth) -> Result<()> {
 }
 
 pub fn measure_sizes(arguments: &Growth, ground: &Ground) -> Result<Report> {
+    let header = ground.header();
     let projects = project::load(&arguments.common, &Choice::All, &ground.work)?;
     let programs = sizes::programs(projects, arguments.from.get(), arguments.sizes.get(), &ground.work)?;
     ensure!(programs.len() >= MIN_SIZES, "only {} sizes: give more projects, or a smaller --from", programs.len());
@@ -142,7 +143,7 @@ pub fn measure_sizes(arguments: &Growth, ground: &Ground) -> Result<Report> {
     for program in &programs {
         sizes.push(measure(program, &mut entries, &ground.setting)?);
     }
-    Report::of(ground.header(), sizes)
+    Report::of(header, sizes)
 }
 
 fn table(points: &[Point]) -> Table {

@@ -112,7 +112,7 @@ fn powers((low, high): (f64, f64)) -> std::ops::RangeInclusive<i32> {
 
 fn figure(power: i32) -> String {
     match power {
-        6 => "1 M".to_owned(),
+        6..9 => format!("{} M", 10u32.pow(power as u32 - 6)),
         3..6 => format!("{} k", 10u32.pow(power as u32 - 3)),
         _ => format!("{}", 10f64.powi(power)),
     }
@@ -135,7 +135,7 @@ mod tests {
     fn axes_reach_the_next_power_of_ten() {
         assert_eq!(decades([12_000.0, 900_000.0].into_iter()), (4.0, 6.0));
         assert_eq!(decades([100.0, 100.0].into_iter()), (2.0, 3.0));
-        assert_eq!((figure(-1), figure(4), figure(6)), ("0.1".into(), "10 k".into(), "1 M".into()));
+        assert_eq!([-1, 4, 6, 7].map(figure), ["0.1", "10 k", "1 M", "10 M"]);
     }
 
     #[test]
