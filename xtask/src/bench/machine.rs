@@ -31,9 +31,28 @@ pub fn first_line(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str]) -> O
 /// Seconds that all processors together were busy since the machine started.
 pub fn busy_seconds() -> Option<f64> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
+    busy_ticks(stat.lines().next()?).map(|ticks| ticks as f64 / ticks_per_second())
+}
+
+fn ticks_per_second() -> f64 {
     // SAFETY: asks for a constant of the system.
-    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
-    busy_ticks(stat.lines().next()?).map(|ticks| ticks as f64 / per_second)
+    unsafe { libc::sysconf(libc::_SC_CLK_TCK) as f64 }
+}
+
+/// Seconds that the processes of a group have used, with children they have waited for.
+pub fn group_cpu_seconds(group: u32) -> f64 {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let stats = entries.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
+    stats.filter_map(|stat| ticks_in_group(&stat, group)).sum::<u64>() as f64 / ticks_per_second()
+}
+
+/// From `PID (NAME) STATE PARENT GROUP ...`, in which utime, stime, cutime and cstime are fields 14 to 17. A name may hold
+/// blanks and parentheses.
+fn ticks_in_group(stat: &str, group: u32) -> Option<u64> {
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let is_in_group = fields.get(2)?.parse() == Ok(group);
+    let times = fields.get(11..15).filter(|_| is_in_group)?;
+    Some(times.iter().filter_map(|field| field.parse::<u64>().ok()).sum())
 }
 
 /// user, nice, system, idle, iowait, irq, softirq, steal; what guests use is in user already.
@@ -53,6 +72,13 @@ mod tests {
     fn waiting_is_not_busy() {
         assert_eq!(busy_ticks("cpu  10 2 30 1000 500 1 2 3 7 7"), Some(48));
         assert_eq!(busy_ticks("cpu0 10 2 30 1000 500"), None);
+    }
+
+    #[test]
+    fn a_process_counts_for_its_own_group() {
+        let stat = "12 (a) b) R 1 77 77 0 -1 4194304 1 0 0 0 5 6 7 8 20 0 1 0 99 0 0";
+        assert_eq!((ticks_in_group(stat, 77), ticks_in_group(stat, 1)), (Some(26), None));
+        assert_eq!(ticks_in_group("12 (a", 77), None);
     }
 
     #[test]

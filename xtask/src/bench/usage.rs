@@ -77,20 +77,20 @@ pub fn run(command: &mut Command, watch: Watch) -> io::Result<(ExitStatus, Usage
     }
     let pid = command.spawn()?.id();
     let ended = AtomicBool::new(false);
-    let (waited, own_peak_kilobytes) = std::thread::scope(|scope| {
+    let (waited, own_peak_kilobytes, cpu_until_deadline) = std::thread::scope(|scope| {
         let sampler = watch.own_memory.then(|| scope.spawn(|| sample_peak(pid, &ended)));
-        if let Some(deadline) = watch.deadline {
-            let ended = &ended;
-            scope.spawn(move || end_at(deadline, pid, ended));
-        }
+        let ended_flag = &ended;
+        let guard = watch.deadline.map(|deadline| scope.spawn(move || end_at(deadline, pid, ended_flag)));
         let waited = wait(pid).map(|(status, rusage)| (status, rusage, start.elapsed()));
         ended.store(true, Ordering::Relaxed);
-        (waited, sampler.and_then(|thread| thread.join().ok()).flatten())
+        let own = sampler.and_then(|thread| thread.join().ok()).flatten();
+        (waited, own, guard.and_then(|thread| thread.join().ok()).flatten())
     });
     let (status, rusage, wall) = waited?;
     let usage = Usage {
         wall_seconds: wall.as_secs_f64(),
-        cpu_seconds: seconds(rusage.ru_utime) + seconds(rusage.ru_stime),
+        // Children that were ended with their parent were waited for by nobody, and are missing from what it used.
+        cpu_seconds: (seconds(rusage.ru_utime) + seconds(rusage.ru_stime)).max(cpu_until_deadline.unwrap_or(0.0)),
         peak_kilobytes: u64::try_from(rusage.ru_maxrss).unwrap_or(0),
         own_peak_kilobytes,
     };
@@ -128,16 +128,19 @@ fn own_group(command: &mut Command) {
     unsafe { command.pre_exec(set) };
 }
 
-fn end_at(deadline: Instant, pid: u32, ended: &AtomicBool) {
+/// What the whole group had used when it was ended; none when it ended by itself.
+fn end_at(deadline: Instant, pid: u32, ended: &AtomicBool) -> Option<f64> {
     while !ended.load(Ordering::Relaxed) {
         if Instant::now() >= deadline {
+            let used = crate::bench::machine::group_cpu_seconds(pid);
             // SAFETY: a call without pointers. The group is that of the child, which nobody has waited for yet, or which has
             // just ended; then there is no such group.
             unsafe { libc::killpg(pid as libc::pid_t, libc::SIGKILL) };
-            return;
+            return Some(used);
         }
         std::thread::sleep(SAMPLE_INTERVAL);
     }
+    None
 }
 
 fn seconds(time: libc::timeval) -> f64 {
@@ -178,10 +181,11 @@ mod tests {
     #[test]
     fn a_deadline_ends_children_too() {
         let mut shell = Command::new("sh");
-        shell.args(["-c", "sh -c 'sleep 60'; exit 0"]);
-        let deadline = Some(Instant::now() + Duration::from_millis(50));
+        shell.args(["-c", "sh -c 'while :; do :; done'; exit 0"]);
+        let deadline = Some(Instant::now() + Duration::from_millis(500));
         let (status, usage) = run(&mut shell, Watch { own_memory: false, deadline }).unwrap();
         assert!(!status.success() && usage.wall_seconds < 30.0);
+        assert!(usage.cpu_seconds > 0.02, "the child's time is missing: {usage:?}");
     }
 
     #[test]
