@@ -21,6 +21,8 @@ pub struct ExploreConfig {
     pub max_special_steps: usize,
     /// States kept apart at one block of such a callee.
     pub max_special_states: usize,
+    /// Sets of constants that callers give a function, each followed on its own.
+    pub max_givens: usize,
     /// Callees whose effects wait for each other's, in a chain.
     pub max_callee_depth: u32,
     /// Parts of a guarded summary.
@@ -37,14 +39,15 @@ pub struct ExploreConfig {
 impl Default for ExploreConfig {
     fn default() -> Self {
         Self {
-            max_steps: 10_000,
+            max_steps: 6_000,
             max_states: 8,
             concrete_rounds: 2,
             max_callee_size: 160,
             max_callee_steps: 2_000,
             max_special_size: 1_200,
-            max_special_steps: 4_000,
+            max_special_steps: 2_000,
             max_special_states: 48,
+            max_givens: 4,
             max_callee_depth: 5,
             max_effects: 8,
             max_opaque: 16,

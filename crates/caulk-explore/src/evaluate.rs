@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use caulk_ir::{ArithFlags, BinaryOp, CastOp, CompareOp, Inst, InstId, Step, Type};
+use caulk_ir::{ArithFlags, BinaryOp, CastOp, CompareOp, Inst, InstId, Operand, Step, Type};
 use caulk_solver::{BinaryOp as TermOp, Comparison, NoWrap, Node, TermId, TermPool};
 
 use crate::frame::width_of;
@@ -24,6 +24,7 @@ impl Machine<'_> {
             Inst::Load { ty, address, .. } => {
                 let moment = self.moment(state, inst);
                 let class = frame.class_of(*address);
+                self.need_array(state, *address);
                 let address = self.operand(state, *address);
                 self.dereference(state, address);
                 let value = self.load(state, address, *ty, class, &moment);
@@ -31,6 +32,7 @@ impl Machine<'_> {
             }
             Inst::Store { ty, value, address, .. } => {
                 let class = frame.class_of(*address);
+                self.need_array(state, *address);
                 let (value, address) = (self.operand(state, *value), self.operand(state, *address));
                 self.dereference(state, address);
                 self.store(state, address, value, *ty, class, inst);
@@ -229,6 +231,24 @@ impl Machine<'_> {
             }
             Node::Compare(Comparison::Eq, a, b) if self.pool.width(a) == 64 => self.equal(a, b),
             _ => condition,
+        }
+    }
+
+    /// The element of an array that is null is not there either, whatever its index.
+    fn need_array(&mut self, state: &mut State, address: Operand) {
+        let mut at = address;
+        while let Operand::Value(value) = at
+            && let Inst::Address { base, .. } = &self.frame.body.insts[value]
+        {
+            at = *base;
+        }
+        if at == address {
+            return;
+        }
+        let (array, zero) = (self.operand(state, at), self.pool.constant(64, 0));
+        let is_null = self.pool.eq(array, zero);
+        if state.facts.implied(&self.pool, is_null) == Some(true) {
+            state.facts.assume(&mut self.pool, TermPool::FALSE);
         }
     }
 

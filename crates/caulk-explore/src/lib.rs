@@ -11,6 +11,7 @@
 
 mod apply;
 mod call;
+mod callers;
 mod config;
 mod effect_cache;
 mod effects;

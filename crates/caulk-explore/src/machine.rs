@@ -73,11 +73,17 @@ impl<'a> Machine<'a> {
     }
 
     pub fn start(&mut self) -> State {
+        let given = self.given.clone();
+        self.start_with(&given)
+    }
+
+    /// A path at the function's start, with constants for some of its parameters.
+    pub fn start_with(&mut self, given: &Given) -> State {
         let mut state = State::new(self.frame.body.insts.len());
         for (inst, kind) in self.frame.body.insts.iter() {
             let Inst::Param { index, ty } = kind else { break };
             let width = width_of(*ty).unwrap_or(64);
-            let term = match self.given.iter().find(|(given, _)| given == index) {
+            let term = match given.iter().find(|(given, _)| given == index) {
                 Some((_, value)) => self.pool.constant(width, *value),
                 None => self.symbols.param(&mut self.pool, *index, width, is_pointer(*ty)),
             };

@@ -20,6 +20,7 @@ struct Signature {
     values: Vec<InstId>,
     rounds: Vec<(u32, u32)>,
     passed: u64,
+    beginning: u8,
 }
 
 /// What later conditions can still see of a path.
@@ -103,6 +104,8 @@ impl Search<'_, '_> {
             let Some(one) = states.last_mut() else { break };
             self.blur(one, &last);
             one.is_blurred = true;
+            // A guarded summary of such paths is none.
+            self.cut |= !self.is_leak_search();
         }
         states
     }
@@ -131,6 +134,7 @@ impl Search<'_, '_> {
             values: Vec::new(),
             rounds,
             passed: state.passed,
+            beginning: state.beginning,
         };
         let Some(object) = state.tracked else {
             if !self.is_leak_search() {

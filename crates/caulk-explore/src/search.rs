@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::call::{States, Wanted};
+use crate::effect_cache::Given;
 use crate::machine::Machine;
 use crate::mstg::{ObjectStates, Transitions, note};
 use crate::refused::Edges;
@@ -116,11 +117,24 @@ impl<'a, 'g> Search<'a, 'g> {
     }
 
     pub fn run(&mut self) {
-        let start = self.machine.start();
-        self.pending.insert(self.machine.frame.order[Body::ENTRY], vec![start]);
-        while let Some((position, states)) = self.pending.pop_first() {
+        self.run_from(&[]);
+    }
+
+    /// `givens`: what callers are known to give, each a start of its own.
+    pub fn run_from(&mut self, givens: &[Given]) {
+        let starts: Vec<State> = match givens {
+            [] => vec![self.machine.start()],
+            givens => {
+                (0..).zip(givens).map(|(n, given)| State { beginning: n, ..self.machine.start_with(given) }).collect()
+            }
+        };
+        let mut at_start = true;
+        self.pending.insert(self.machine.frame.order[Body::ENTRY], starts);
+        while let Some((position, mut states)) = self.pending.pop_first() {
             let block = self.machine.frame.blocks_by_order[position as usize];
-            let states = self.merge(block, states);
+            if !std::mem::take(&mut at_start) {
+                states = self.merge(block, states);
+            }
             self.run_block(block, states);
             let is_done = matches!(self.goal, Goal::Leaks { .. })
                 && self.found.iter().all(|f| f.as_ref().is_some_and(|f| f.doubts() == 0));
@@ -138,8 +152,8 @@ impl<'a, 'g> Search<'a, 'g> {
         for inst in frame.body.blocks[block].insts() {
             self.machine.steps += states.len();
             // Asked at every instruction: calls in a row, each of which may go several ways, multiply.
-            if self.machine.steps > 2 * self.max_steps {
-                self.cut = true;
+            self.cut |= self.machine.steps > 2 * self.max_steps;
+            if self.cut {
                 return;
             }
             match &frame.body.insts[inst] {

@@ -41,6 +41,8 @@ pub struct State {
     /// The object the search is about, once it exists.
     pub tracked: Option<TermId>,
     pub rounds: SmallVec<[Round; 2]>,
+    /// Which set of constants the path began with: paths that began with others are never merged with it.
+    pub beginning: u8,
     pub trail: Trail,
     /// Results of calls that return fresh memory, to tell whether one of them had to fail.
     pub allocations: SmallVec<[(InstId, TermId); 4]>,
@@ -80,6 +82,7 @@ impl State {
             fates: BTreeMap::new(),
             tracked: None,
             rounds: SmallVec::new(),
+            beginning: 0,
             trail: Trail::default(),
             allocations: SmallVec::new(),
             version: 0,

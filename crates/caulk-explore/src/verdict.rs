@@ -6,6 +6,7 @@ use caulk_useflow::{Analysis, Candidate, UseflowConfig};
 use rayon::prelude::*;
 
 use crate::call::Wanted;
+use crate::callers::given_by_callers;
 use crate::config::ExploreConfig;
 use crate::frame::Frame;
 use crate::machine::Machine;
@@ -122,6 +123,7 @@ fn explore_function(world: &World<'_>, function: FuncId, wants_edges: bool) -> (
     let mut refused = vec![Vec::new(); candidates.len()];
     let Some(body) = world.program.body(function) else { return (verdicts, refused, 0) };
     let frame = Frame::new(world.program, function, &body, &|inst| world.depends_on_arguments(function, inst));
+    let givens = given_by_callers(world, &frame);
     let mut steps = 0;
     let mut done = vec![false; candidates.len()];
     for first in 0..candidates.len() {
@@ -135,7 +137,7 @@ fn explore_function(world: &World<'_>, function: FuncId, wants_edges: bool) -> (
         let machine = Machine::new(world, &frame);
         let mut search = Search::new(machine, Goal::Leaks { wanted, candidates: &chosen }, world.config.max_steps);
         search.edges = wants_edges.then(Edges::default);
-        search.run();
+        search.run_from(&givens);
         steps += search.machine.steps;
         for (at, index) in group.into_iter().enumerate() {
             done[index] = true;

@@ -4,10 +4,10 @@
 //! nobody reads the variable again before it is set anew, so what it holds then is as lost as what a local held. A cache
 //! or a registry is not like that: some way to its readers does not set it first.
 
-use caulk_ir::{Body, Constant, DominatorTree, Inst, InstId, Linkage};
+use caulk_ir::{Body, Constant, DominatorTree, Inst, InstId};
 use rustc_hash::FxHashSet;
 
-use crate::ids::{FuncId, GlobalVarId, UnitId};
+use crate::ids::{FuncId, GlobalVarId};
 use crate::program::Program;
 use crate::variables::{Access, VariableUse, Variables};
 
@@ -28,14 +28,14 @@ fn is_carrier(program: &Program, variable: GlobalVarId, uses: &[VariableUse]) ->
     let search = Search { program, variable, writers: &writers };
     let unit = program.global(variable).unit;
     let users = uses.iter().map(|u| program.function(u.1).unit);
-    if search.is_meant_for_others(program.global(variable).declaration.linkage, unit, users) {
+    if program.is_meant_for_others(program.global(variable).declaration.linkage, unit, users) {
         return false;
     }
     let mut exposed: Vec<FuncId> = readers.into_iter().filter(|f| search.reads_before_writing(*f)).collect();
     let mut next = 0;
     while let Some(&function) = exposed.get(next) {
         next += 1;
-        if exposed.len() > max || search.may_be_called_from_outside(function) {
+        if exposed.len() > max || program.may_be_called_from_outside(function) {
             return false;
         }
         for caller in program.callers(function) {
@@ -54,28 +54,6 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn may_be_called_from_outside(&self, function: FuncId) -> bool {
-        let info = self.program.function(function);
-        let flags = info.declaration.flags;
-        info.address_taken
-            || flags.runs_at_start
-            || flags.runs_at_end
-            || self.program.callers(function).next().is_none()
-            || self.is_meant_for_others(info.declaration.linkage, info.unit, self.callers_units(function))
-            || self.program.config.entry_symbols.iter().any(|s| s == info.symbol)
-    }
-
-    fn callers_units(&self, function: FuncId) -> impl Iterator<Item = UnitId> {
-        self.program.callers(function).map(|caller| self.program.function(caller).unit)
-    }
-
-    /// Something with external linkage that only its own unit uses is there for code that was not read, unless there is a
-    /// whole program.
-    fn is_meant_for_others(&self, linkage: Linkage, home: UnitId, mut users: impl Iterator<Item = UnitId>) -> bool {
-        let is_exported = matches!(linkage, Linkage::External | Linkage::Weak | Linkage::Common);
-        is_exported && !self.program.is_whole() && users.all(|user| user == home)
-    }
-
     /// Whether the function may read the variable before it has set it.
     fn reads_before_writing(&self, function: FuncId) -> bool {
         self.happens_before_writing(function, |body, inst| match &body.insts[inst] {

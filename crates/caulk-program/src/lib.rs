@@ -24,6 +24,7 @@ mod link;
 mod locate;
 mod lookup;
 mod nearness;
+mod outside;
 mod pointers;
 mod program;
 mod programs;
