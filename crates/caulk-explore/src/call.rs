@@ -89,7 +89,8 @@ impl<'a> Machine<'a> {
 
     /// The guarded summaries of all functions that a call may reach, if there is one for each and they are few.
     fn guarded(&self, site: &Site<'_>, is_wanted: bool) -> Option<Vec<(FuncId, Arc<Effects>)>> {
-        if site.targets.is_empty() || site.targets.len() > self.world.config.max_targets {
+        let is_special = self.world.analysis.special_call(self.frame.id, site.inst).is_some();
+        if is_special || site.targets.is_empty() || site.targets.len() > self.world.config.max_targets {
             return None;
         }
         let asker = Asker { function: self.frame.id, in_cycles: self.asks_in_cycles };

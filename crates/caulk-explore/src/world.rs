@@ -1,5 +1,7 @@
 //! What every execution of stage two is done with.
 
+use std::borrow::Cow;
+
 use caulk_ir::InstId;
 use caulk_program::{FuncId, Program};
 use caulk_useflow::modified::Place;
@@ -29,8 +31,11 @@ impl<'a> World<'a> {
 
     /// What stage one knows of a call.
     pub fn call_effect(&self, function: FuncId, inst: InstId) -> Option<CallEffect<'a>> {
-        let site = self.program.call_site(function, inst)?;
         let analysis = self.analysis;
+        if let Some(summary) = analysis.special_call(function, inst) {
+            return Some(CallEffect { summary: Cow::Borrowed(summary), unknown: false });
+        }
+        let site = self.program.call_site(function, inst)?;
         effect_of(self.program, self.useflow, site, &|f| Some(analysis.summary(f)))
     }
 

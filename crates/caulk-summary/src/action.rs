@@ -83,12 +83,24 @@ impl Action {
     }
 }
 
+/// A call through a parameter.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ParamCall {
+    pub param: u32,
+    /// What is passed, where the caller has a name for it.
+    pub args: Vec<Option<AccessPath>>,
+    /// Several functions may be called there, as far as the program tells: whoever knows better should say so.
+    pub open: bool,
+}
+
 /// What a caller must know of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     pub blocks: Vec<Block>,
     /// Sorted, without repeats.
     pub actions: Vec<Action>,
+    /// Calls through parameters. Sorted.
+    pub calls: Vec<ParamCall>,
     /// Never comes back.
     pub no_return: bool,
     /// Never returns null.

@@ -20,6 +20,9 @@ pub struct FunctionSummary {
     pub returned_objects: Vec<Object>,
     /// Fresh blocks stored to, and values freed or kept of, parameters and globals.
     pub parameter_objects: Vec<Object>,
+    /// Calls through parameters: `done(list->data)`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<String>,
     pub no_return: bool,
     pub cut: bool,
 }
@@ -57,6 +60,7 @@ pub fn function(program: &Program, id: FuncId, summary: &Summary) -> FunctionSum
         kinds,
         returned_objects,
         parameter_objects,
+        calls: summary.calls.iter().map(|call| print::param_call(program, id, call)).collect(),
         no_return: summary.no_return,
         cut: summary.cut,
     }

@@ -13,5 +13,5 @@ mod guard;
 pub mod json;
 pub mod print;
 
-pub use action::{Action, Block, BlockId, Destination, Subject, Summary};
+pub use action::{Action, Block, BlockId, Destination, ParamCall, Subject, Summary};
 pub use guard::Guard;

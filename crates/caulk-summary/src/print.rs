@@ -3,7 +3,7 @@
 use caulk_memory::{AccessPath, Offset, PathRoot, PathStep};
 use caulk_program::{FuncId, Program};
 
-use crate::action::{Action, Destination, Subject, Summary};
+use crate::action::{Action, Destination, ParamCall, Subject, Summary};
 use crate::guard::Guard;
 
 /// An access path as the source would write it.
@@ -75,6 +75,13 @@ pub fn action(program: &Program, function: FuncId, summary: &Summary, action: &A
     }
 }
 
+/// A call through a parameter: `done(s->data[*])`.
+pub fn param_call(program: &Program, function: FuncId, call: &ParamCall) -> String {
+    let show = |arg: &Option<AccessPath>| arg.as_ref().map_or_else(|| "..".to_owned(), |p| path(program, function, p));
+    let args: Vec<String> = call.args.iter().map(show).collect();
+    format!("{}({})", root(program, function, PathRoot::Param(call.param)), args.join(", "))
+}
+
 /// All of a summary, a line an action; empty when there is nothing to say.
 pub fn summary(program: &Program, function: FuncId, summary: &Summary) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -82,6 +89,7 @@ pub fn summary(program: &Program, function: FuncId, summary: &Summary) -> Vec<St
         lines.push("does not return".to_owned());
     }
     lines.extend(summary.actions.iter().map(|a| action(program, function, summary, a)));
+    lines.extend(summary.calls.iter().map(|c| format!("calls {}", param_call(program, function, c))));
     lines.extend(summary.overwritten.iter().map(|p| format!("overwrites {}", path(program, function, p))));
     if summary.cut {
         lines.push("(cut: bounds were reached)".to_owned());

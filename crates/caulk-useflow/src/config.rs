@@ -24,6 +24,8 @@ pub struct UseflowConfig {
     pub max_rounds: usize,
     /// Calls shown on the way to an allocation.
     pub max_chain: usize,
+    /// Functions given by name are followed this many calls down to where they are called.
+    pub max_callback_depth: usize,
     /// A call with more targets than this has only the effects they share.
     pub max_targets: usize,
 }
@@ -41,6 +43,7 @@ impl Default for UseflowConfig {
             max_actions: 64,
             max_rounds: 4,
             max_chain: 8,
+            max_callback_depth: 2,
             max_targets: 16,
         }
     }

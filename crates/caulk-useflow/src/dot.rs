@@ -28,7 +28,7 @@ pub fn useflow_dot(explainer: &Explainer<'_>, function: FuncId) -> String {
         let summary_of = |f: FuncId| Some(explainer.analysis().summary(f));
         let mut drawing = Drawing {
             names: Names::new(program, function, &body),
-            summarizer: Summarizer::new(&world, function, &body, &summary_of),
+            summarizer: Summarizer::new(&world, function, &body, &summary_of, explainer.analysis().special(function)),
             predecessors: body.predecessors(),
             body: &body,
             out: &mut out,

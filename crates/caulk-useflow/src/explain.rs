@@ -156,7 +156,7 @@ impl<'a> Explainer<'a> {
         let mut teller = Teller {
             explainer: self,
             names: Names::new(self.program, function, &body),
-            summarizer: Summarizer::new(&world, function, &body, &summary_of),
+            summarizer: Summarizer::new(&world, function, &body, &summary_of, self.analysis.special(function)),
         };
         let objects = fresh(&mut teller.summarizer.view, &mut teller.summarizer.history);
         objects.into_iter().map(|object| teller.story(function, &object)).collect()
@@ -172,7 +172,15 @@ pub fn holder_name(program: &Program, analysis: &Analysis, candidate: &Candidate
     }
     let config = UseflowConfig::default();
     let summary_of = |f: FuncId| Some(analysis.summary(f));
-    let mut view = View::new(program, &config, &analysis.survey.modified, candidate.function, &body, &summary_of);
+    let mut view = View::new(
+        program,
+        &config,
+        &analysis.survey.modified,
+        candidate.function,
+        &body,
+        &summary_of,
+        analysis.special(candidate.function),
+    );
     let stores = candidate.trail.iter().rev().filter(|(_, event)| *event == Event::Stored);
     let stored = stores.filter_map(|(inst, _)| names.stored_to(&view.values, *inst)).next();
     stored.or_else(|| {

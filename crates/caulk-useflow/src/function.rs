@@ -10,6 +10,7 @@ use caulk_summary::{Action, Destination, Guard, Subject, Summary};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::callbacks::{Special, special};
 use crate::config::UseflowConfig;
 use crate::facts::{Keys, number_of};
 use crate::freeing_loops::FreeingLoops;
@@ -66,6 +67,7 @@ impl<'a> View<'a> {
         id: FuncId,
         body: &'a Body,
         summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
+        known: &Special,
     ) -> Self {
         let unit = program.function(id).unit;
         let homes = body.inst_blocks();
@@ -76,7 +78,11 @@ impl<'a> View<'a> {
         let mut calls: EntityVec<InstId, Option<Rc<CallEffect<'a>>>> = vec![None; body.insts.len()].into();
         let mut keys = Keys::default();
         for site in program.call_sites(id) {
-            calls[site.inst] = effect_of(program, config, site, summary_of).map(Rc::new);
+            let effect = match special(known, site.inst) {
+                Some(summary) => Some(CallEffect { summary: Cow::Owned(Summary::clone(summary)), unknown: false }),
+                None => effect_of(program, config, site, summary_of),
+            };
+            calls[site.inst] = effect.map(Rc::new);
             if let [only] = program.targets(site)
                 && summary_of(*only).is_some_and(|s| !s.impure && s.actions.is_empty())
             {

@@ -181,6 +181,16 @@ pub fn needs(view: &mut View<'_>, handed: &[(InstId, Alternative)]) -> Vec<(Acce
     needs
 }
 
+/// Whether what a block needs of the arguments is known not to hold at an exit.
+pub fn lacks(view: &mut View<'_>, needs: &[(AccessPath, Relation)], exit: &(InstId, Alternative)) -> bool {
+    let is_argument = |path: &AccessPath| path.steps.is_empty() && matches!(path.root, PathRoot::Param(_));
+    let facts = facts_of_caller(view, exit.0, &exit.1);
+    let is_excluded = |(path, relation): &(AccessPath, Relation)| {
+        is_argument(path) && facts.iter().any(|f| f.0 == *path && f.1.contradicts(*relation))
+    };
+    needs.iter().any(is_excluded)
+}
+
 /// What a caller finds in its memory on all ways that hand out a block, where the function has written there.
 pub fn leaves(view: &mut View<'_>, handed: &[(InstId, Alternative)]) -> Vec<(AccessPath, Relation)> {
     let mut written = |(exit, alternative): &(InstId, Alternative)| {

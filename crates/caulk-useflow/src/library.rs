@@ -98,7 +98,10 @@ fn from_model(model: &Model, declaration: &Function) -> Summary {
         ..Summary::default()
     };
     for effect in &model.effects {
-        let guard = guard_of(model, &effect.when);
+        let guard = match effect.kind {
+            EffectKind::Alias { into, .. } => guard_of_pointer(model, into, &effect.when),
+            _ => guard_of(model, &effect.when),
+        };
         add_effect(&mut summary, model, &effect.kind, guard);
     }
     if model.varargs == Some(Varargs::Keeps) {
@@ -132,7 +135,7 @@ fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Gu
             summary.actions.push(action(value(from), Destination::Free { deep: true }, guard));
         }
         EffectKind::Alias { into, of: Pointer::Value(of) | Pointer::Inside(of) } => {
-            summary.actions.push(action(value(of), Destination::Store(path(into)), Guard::Always));
+            summary.actions.push(action(value(of), Destination::Store(path(into)), guard));
         }
         EffectKind::Keep { what, holder: None } | EffectKind::Store { what, .. } => {
             summary.actions.push(action(value(what), Destination::Keep, guard));
@@ -171,6 +174,15 @@ fn guard_of(model: &Model, when: &Condition) -> Guard {
     match given.or(comparisons.first()) {
         Some(comparison) => guard_of_comparison(*comparison),
         None => Guard::Always,
+    }
+}
+
+/// What is given back and may be null is so if it is not null, whatever else decides; who finds null knows nothing of the rest.
+fn guard_of_pointer(model: &Model, into: Place, when: &Condition) -> Guard {
+    let mut comparisons = when.atoms.iter().filter_map(|atom| model.comparison(*atom));
+    match comparisons.find(|c| c.place.is_ret()) {
+        Some(comparison) if into.is_ret() => guard_of_comparison(comparison),
+        _ => Guard::Always,
     }
 }
 

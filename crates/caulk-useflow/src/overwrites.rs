@@ -81,7 +81,7 @@ fn candidate(function: FuncId, store: InstId, slot: Slot, origin: (FuncId, u32),
 fn manners(world: &World<'_>, analysis: &Analysis, table: &SlotTable, function: FuncId) -> Vec<(Slot, Manner)> {
     let Some(body) = world.program.body(function) else { return Vec::new() };
     let summary_of = |f: FuncId| Some(analysis.summary(f));
-    let mut summarizer = Summarizer::new(world, function, &body, &summary_of);
+    let mut summarizer = Summarizer::new(world, function, &body, &summary_of, analysis.special(function));
     let mut found = Vec::new();
     for cell in filled_cells(&summarizer.view, table) {
         let Some(slot) = summarizer.view.values.own_field(cell) else { continue };

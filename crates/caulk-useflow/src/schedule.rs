@@ -3,12 +3,14 @@
 //! Components are put into waves: a wave needs only summaries of earlier ones. Within a component every round works from
 //! the results of the round before, so the outcome does not depend on threads.
 
+use caulk_ir::InstId;
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
 use caulk_summary::Summary;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::callbacks::{Special, calls_parameters, special, special_calls};
 use crate::config::UseflowConfig;
 use crate::containers::{self, Told};
 use crate::function::{is_impure, is_relevant};
@@ -115,13 +117,15 @@ fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &
     };
     let Some(body) = program.body(function) else { return Outcome::Skipped(Box::default()) };
     let impure = is_impure(program, function, &body, &summary_of);
-    if !is_relevant(&body, calls_matter) {
+    if !is_relevant(&body, calls_matter) && !calls_parameters(&body) {
         let mut report = Report::default();
         report.summary.actions = besides;
         report.summary.impure = impure;
         return Outcome::Skipped(Box::new(report));
     }
-    let mut report = summarize(world, function, &body, &summary_of);
+    let special = special_calls(world, function, &body, &summary_of);
+    let mut report = summarize(world, function, &body, &summary_of, &special);
+    report.special = special;
     report.summary.actions.extend(besides);
     report.summary.actions.sort();
     report.summary.impure = impure;
@@ -243,5 +247,14 @@ fn waves(program: &Program) -> Vec<Vec<&[FuncId]>> {
 impl Analysis {
     pub fn summary(&self, function: FuncId) -> &Summary {
         &self.reports[function.0 as usize].summary
+    }
+
+    pub(crate) fn special(&self, function: FuncId) -> &Special {
+        &self.reports[function.0 as usize].special
+    }
+
+    /// What a call does that is given functions by name, if that is known better than what its targets do in general.
+    pub fn special_call(&self, function: FuncId, call: InstId) -> Option<&Summary> {
+        special(self.special(function), call).map(|summary| &**summary)
     }
 }

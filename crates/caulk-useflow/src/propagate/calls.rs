@@ -116,7 +116,9 @@ impl Propagation<'_, '_> {
                     if otherwise.is_some_and(|not| !learn(&mut current.facts, (fact.0, not), max)) {
                         return false;
                     }
-                    current.event = self.history.add(current.event, inst, Event::NotTaken);
+                    if !is_alias {
+                        current.event = self.history.add(current.event, inst, Event::NotTaken);
+                    }
                 }
                 Decided::Hidden => {
                     let mut taken = current.clone();

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use super::{Exit, Summarizer};
 use crate::alternative::{Alternative, Status};
-use crate::guards::{guard, guard_of_result, leaves, needs, returned, shared_needs};
+use crate::guards::{guard, guard_of_result, lacks, leaves, needs, returned, shared_needs};
 use crate::objects::Fresh;
 use crate::propagate::{Flow, Propagation};
 
@@ -67,6 +67,7 @@ impl Summarizer<'_> {
                 id
             }
             None => {
+                let (needs, leaves) = (needs.clone(), leaves.clone());
                 blocks.push(Block { family: object.family, chain: object.chain.clone(), needs, leaves });
                 BlockId(blocks.len() as u32 - 1)
             }
@@ -78,16 +79,12 @@ impl Summarizer<'_> {
             );
             did_not.extend(others.iter().cloned());
             did_not.extend(absent.exits.iter().cloned());
-            let guard = match (is_hidden, path == to_return) {
-                (true, _) => Guard::Hidden,
-                // On other ways it is a holder's, and whoever calls cannot tell.
-                (false, true) if is_shared => match guard_of_result(&mut self.view, &did, did_not) {
-                    Guard::Given(path, relation) if path.steps.is_empty() => Guard::Given(path, relation),
-                    _ => Guard::Hidden,
-                },
-                (false, true) => guard_of_result(&mut self.view, &did, did_not),
-                (false, false) => self.guard_of_out_parameter(object, &did, did_not),
-            };
+            let mut guard = self.guard_of_place(object, &path, is_hidden, is_shared, &did, did_not.clone());
+            if guard.is_hidden() && !is_hidden {
+                // Where the caller has not given what the block needs there is none, and it knows.
+                did_not.retain(|exit| !lacks(&mut self.view, &needs, exit));
+                guard = self.guard_of_place(object, &path, is_hidden, is_shared, &did, did_not);
+            }
             let subject = Subject::Alloc(id);
             let same = self
                 .report
@@ -100,6 +97,29 @@ impl Summarizer<'_> {
                 Some(action) => action.guard = weaker(&action.guard, &guard),
                 None => self.report.summary.actions.push(Action { subject, to: Destination::Store(path), guard }),
             }
+        }
+    }
+
+    /// When a block is found at a place.
+    fn guard_of_place(
+        &mut self,
+        object: &Fresh,
+        path: &AccessPath,
+        is_hidden: bool,
+        is_shared: bool,
+        did: &[Exit],
+        did_not: Vec<Exit>,
+    ) -> Guard {
+        let is_result = path.root == PathRoot::Return && path.steps.is_empty();
+        match (is_hidden, is_result) {
+            (true, _) => Guard::Hidden,
+            // On other ways it is a holder's, and whoever calls cannot tell.
+            (false, true) if is_shared => match guard_of_result(&mut self.view, did, did_not) {
+                Guard::Given(path, relation) if path.steps.is_empty() => Guard::Given(path, relation),
+                _ => Guard::Hidden,
+            },
+            (false, true) => guard_of_result(&mut self.view, did, did_not),
+            (false, false) => self.guard_of_out_parameter(object, did, did_not),
         }
     }
 
@@ -123,6 +143,17 @@ impl Summarizer<'_> {
         for ((exit, alternative), _) in handed.iter().filter(|(_, p)| p.contains(to_return)) {
             self.fresh_returns.extend(alternative.names.iter().map(|name| (*exit, *name)));
             self.fresh_returns.insert((*exit, object.call));
+            // What is read from where the call put it is the block too.
+            for cell in &object.first.cells {
+                let Some(value) = self.view.values.loaded(*cell) else { continue };
+                let read = self
+                    .view
+                    .body
+                    .insts
+                    .keys()
+                    .filter(|i| self.view.values.of_inst(*i).is_some_and(|c| c.base == value));
+                self.fresh_returns.extend(read.map(|inst| (*exit, inst)));
+            }
         }
         let key = self.view.keys.of_operand(self.view.body, &self.view.values, object.call.into());
         let failed = |a: &Alternative| a.facts.iter().any(|f| Some(f.0) == key && f.1.implies(Relation::ZERO));

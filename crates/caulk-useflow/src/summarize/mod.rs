@@ -10,6 +10,7 @@ use caulk_summary::{Destination, Guard, Subject, Summary};
 use rustc_hash::FxHashSet;
 
 use crate::alternative::{Alternative, Status};
+use crate::callbacks::{Special, param_calls};
 use crate::candidate::Candidate;
 use crate::config::UseflowConfig;
 use crate::function::View;
@@ -41,6 +42,8 @@ pub struct Report {
     pub slots: SlotUse,
     /// Nodes taken out of lists.
     pub unlinks: Vec<Unlink>,
+    /// What calls do that are given functions by name.
+    pub special: Special,
 }
 
 type Exit = (InstId, Alternative);
@@ -59,8 +62,9 @@ pub fn summarize<'a>(
     id: FuncId,
     body: &'a Body,
     summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
+    special: &Special,
 ) -> Report {
-    let mut summarizer = Summarizer::new(world, id, body, summary_of);
+    let mut summarizer = Summarizer::new(world, id, body, summary_of, special);
     summarizer.run();
     summarizer.report
 }
@@ -84,9 +88,10 @@ impl<'a> Summarizer<'a> {
         id: FuncId,
         body: &'a Body,
         summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
+        special: &Special,
     ) -> Self {
         Self {
-            view: View::new(world.program, world.config, &world.survey.modified, id, body, summary_of),
+            view: View::new(world.program, world.config, &world.survey.modified, id, body, summary_of, special),
             world: *world,
             history: History::default(),
             report: Report::default(),
@@ -127,6 +132,7 @@ impl<'a> Summarizer<'a> {
                 && a.guard == Guard::Always
                 && a.to == Destination::Store(AccessPath::root(PathRoot::Return))
         });
+        summary.calls = param_calls(&mut self.view);
         freed_slots(&mut self.view, &mut self.report.slots);
         self.report.unlinks = self.unlinks();
         self.report.slots.filled.sort_unstable();
