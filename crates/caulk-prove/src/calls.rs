@@ -183,7 +183,7 @@ impl Walk<'_> {
             }
             Root::Static(_) | Root::Number(_) | Root::Code | Root::Undefined => Some(expr.clone()),
             Root::Ghost(at) => Some(Expr { root: *ghosts.get(at as usize)?, hops: expr.hops.clone() }),
-            Root::Local(_) | Root::Return => None,
+            Root::Local(_) | Root::Leaving(_) | Root::Return => None,
         }
     }
 }

@@ -15,7 +15,8 @@ pub struct ProveConfig {
     pub max_facts_at_point: usize,
     /// Pairs of a function and a fact at its end that one probe looks into.
     pub max_contexts: usize,
-    /// Calls that one probe follows, one inside the other; deeper ones are known by what they may write.
+    /// Calls that one probe follows, one inside the other; deeper ones are known by what they may write. Not counted are
+    /// those that the cell may come out of, and functions around `free`.
     pub max_call_depth: usize,
     /// Follow functions that keep pointers in unions without structures. All arms are one region then, so nothing is lost but
     /// the certainty that a number is no reference in disguise; a proof asks for more.

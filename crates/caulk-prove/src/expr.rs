@@ -14,6 +14,8 @@ use crate::target::Target;
 pub enum Root {
     /// A value of the function at hand, parameters included.
     Value(InstId),
+    /// A value as it was before the phis of the block that is entered, one of which may have its name.
+    Leaving(InstId),
     /// What the function at hand returns.
     Return,
     /// A value of some caller, by its place in a list that the call keeps.
@@ -104,7 +106,7 @@ impl Expr {
     }
 
     pub fn is_value(&self) -> bool {
-        self.hops.is_empty() && matches!(self.root, Root::Value(_) | Root::Return | Root::Ghost(_))
+        self.hops.is_empty() && matches!(self.root, Root::Value(_) | Root::Leaving(_) | Root::Return | Root::Ghost(_))
     }
 
     /// Whether a value occurs in it.

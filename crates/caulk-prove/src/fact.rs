@@ -139,7 +139,7 @@ impl Fact {
         match expr.hops.iter().rev().find(|hop| matches!(hop, Hop::Load(_))) {
             Some(Hop::Load(target)) => !self.memory.keys().any(|region| regions.may_alias(*region, *target)),
             _ => match expr.root {
-                Root::Value(_) | Root::Return | Root::Ghost(_) => !self.may.contains(&expr.root),
+                Root::Value(_) | Root::Leaving(_) | Root::Return | Root::Ghost(_) => !self.may.contains(&expr.root),
                 _ => true,
             },
         }
@@ -184,7 +184,7 @@ impl Fact {
                     return if truth == Truth::Is(0) { Err(Contradiction) } else { Ok(()) };
                 }
                 Root::Undefined => return Ok(()),
-                Root::Value(_) | Root::Return | Root::Ghost(_) => {}
+                Root::Value(_) | Root::Leaving(_) | Root::Return | Root::Ghost(_) => {}
             }
         }
         // Offsets keep null apart from the rest only in programs that compute no addresses from null.
@@ -308,6 +308,16 @@ impl Fact {
             }
         }
         Ok(new)
+    }
+
+    /// Before the phis of a block, what leaves at its entry has its own name again.
+    pub fn with_left_values(&self, regions: &dyn Regions) -> Feasible<Fact> {
+        let name = |root: Root| match root {
+            Root::Leaving(value) => Root::Value(value),
+            root => root,
+        };
+        let may = self.may.iter().map(|root| name(*root)).collect();
+        self.rewrite(may, self.outer, regions, |e| Some(Expr { root: name(e.root), hops: e.hops.clone() }))
     }
 
     /// What holds if either does. Misses may be explicit in one and implied in the other.

@@ -63,5 +63,6 @@ fn probe(shape: &Shape, claim: Claim) -> Probe {
         variable: None,
         region: None,
         holding: Holding::ByUse,
+        made_by: Some(claim.allocation),
     }
 }

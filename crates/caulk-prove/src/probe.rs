@@ -57,6 +57,8 @@ pub struct Probe {
     pub region: Option<Target>,
     /// The notion under which it was asked.
     pub holding: Holding,
+    /// The call that made the cell, where only that one is asked about.
+    pub made_by: Option<InstId>,
 }
 
 /// All probes of a function, under a notion of how long its variables hold references.
@@ -164,7 +166,18 @@ impl Probes<'_> {
         }
         let start = Start::Before(inst);
         let (function, region, holding) = (self.shape.id, Some(place.target), self.holding);
-        self.found.push(Probe { function, kind, place: inst, start, fact, cell, variable: None, region, holding });
+        self.found.push(Probe {
+            function,
+            kind,
+            place: inst,
+            start,
+            fact,
+            cell,
+            variable: None,
+            region,
+            holding,
+            made_by: None,
+        });
     }
 
     fn of_block(&mut self, inst: InstId, dst: Operand, src: Option<Operand>, len: Operand) {
@@ -314,7 +327,7 @@ impl Probes<'_> {
         let place = self.shape.body.blocks[from].terminator();
         let start = Start::Edge { from, to };
         for value in dying.into_iter().filter(|v| !taken.contains(v)) {
-            self.of_value(Kind::Forgotten, value, place, start);
+            self.of_root(Kind::Forgotten, value, Root::Leaving(value), place, start);
         }
         let range = self.shape.body.blocks[to];
         let is_phi = |i: &InstId| matches!(self.shape.body.insts[*i], Inst::Phi { .. });
@@ -336,17 +349,33 @@ impl Probes<'_> {
     }
 
     fn of_value(&mut self, kind: Kind, value: InstId, place: InstId, start: Start) {
+        self.of_root(kind, value, Root::Value(value), place, start);
+    }
+
+    /// As [`Probes::of_value`], by the name that the value has at the start.
+    fn of_root(&mut self, kind: Kind, value: InstId, root: Root, place: InstId, start: Start) {
         let is_param = matches!(self.shape.body.insts[value], Inst::Param { .. });
         let cell = self.shape.classes[value];
         if cell == Class::Code || (is_param && self.world.config.arguments_are_held) {
             return;
         }
         let mut fact = Fact::new();
-        fact.may.insert(Root::Value(value));
-        fact.hits.insert(Expr::value(value));
+        fact.may.insert(root);
+        fact.hits.insert(Expr::root(root));
         let variable = self.variable(value);
         let (function, holding) = (self.shape.id, self.holding);
-        self.found.push(Probe { function, kind, place, start, fact, cell, variable, region: None, holding });
+        self.found.push(Probe {
+            function,
+            kind,
+            place,
+            start,
+            fact,
+            cell,
+            variable,
+            region: None,
+            holding,
+            made_by: None,
+        });
     }
 
     /// The variable of the source that holds a value.

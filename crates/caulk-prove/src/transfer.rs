@@ -61,7 +61,10 @@ impl Walk<'_> {
             Inst::Copy { dst, src, len } => self.copy(*dst, *src, *len, fact).into(),
             Inst::Fill { dst, len, .. } => self.fill(*dst, *len, fact).into(),
             Inst::Call(_) => self.call(inst, fact),
-            Inst::Compare { op, ty, lhs, rhs } => self.compare(inst, *op, *ty, [*lhs, *rhs], fact).into(),
+            Inst::Compare { op, ty, lhs, rhs } => {
+                let cases = self.compare(inst, *op, *ty, [*lhs, *rhs], fact);
+                Flow::Before(cases.unwrap_or_default())
+            }
             Inst::Select { cond, then, other, .. } => {
                 let arm = |value: Operand, truth: u64| -> Feasible<Fact> {
                     let mut before = fact.define(inst, Some(&self.expr(value)), regions)?;
@@ -207,27 +210,55 @@ impl Walk<'_> {
         fact
     }
 
-    fn compare(&self, inst: InstId, op: CompareOp, ty: Type, sides: [Operand; 2], mut fact: Fact) -> Feasible<Fact> {
+    fn compare(
+        &self,
+        inst: InstId,
+        op: CompareOp,
+        ty: Type,
+        sides: [Operand; 2],
+        mut fact: Fact,
+    ) -> Feasible<Vec<Fact>> {
         let told = fact.truths.remove(&Expr::value(inst));
         fact.forget(inst);
         let outcome = match told {
             Some(Truth::Is(n)) => n != 0,
             Some(Truth::Not(0)) => true,
             Some(Truth::Not(_)) => false,
-            None => return Ok(fact),
+            None => return Ok(vec![fact]),
         };
         let equal = match op {
             CompareOp::Eq => outcome,
             CompareOp::Ne => !outcome,
-            _ => return Ok(fact),
+            _ => return Ok(vec![fact]),
         };
+        let sides = sides.map(|side| self.expr(side));
+        if let Some(cases) = self.equal_cases(&fact, ty, &sides).filter(|_| equal) {
+            return Ok(cases);
+        }
         self.equality(&mut fact, ty, sides, equal)?;
-        Ok(fact)
+        Ok(vec![fact])
+    }
+
+    /// Two values of which nothing is known are equal: both refer to the cell, or none does.
+    fn equal_cases(&self, fact: &Fact, ty: Type, sides: &[Expr; 2]) -> Option<Vec<Fact>> {
+        let regions = self.rules.regions;
+        let is_open = |e: &Expr| e.is_value() && !fact.hits.contains(e) && !fact.is_miss(e, regions);
+        if ty != Type::Ptr || !sides.iter().all(is_open) {
+            return None;
+        }
+        let case = |refers: bool| -> Feasible<Fact> {
+            let mut fact = fact.clone();
+            for side in sides {
+                let side = side.clone();
+                if refers { fact.hit(side, regions)? } else { fact.miss(side, regions)? }
+            }
+            Ok(fact)
+        };
+        Some([case(true), case(false)].into_iter().flatten().collect())
     }
 
     /// The rules for conditions. That two pointers differ says nothing: they may point into one cell.
-    fn equality(&self, fact: &mut Fact, ty: Type, sides: [Operand; 2], equal: bool) -> Feasible {
-        let [a, b] = sides.map(|side| self.expr(side));
+    fn equality(&self, fact: &mut Fact, ty: Type, [a, b]: [Expr; 2], equal: bool) -> Feasible {
         let number = |expr: &Expr| match expr.root {
             Root::Number(n) if expr.hops.is_empty() => Some(n),
             _ => None,

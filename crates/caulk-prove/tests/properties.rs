@@ -92,3 +92,12 @@ fn check_all(with_memory: bool) {
         assert!(tally.leaking * 10 > seeds.len(), "only {} leak", tally.leaking);
     }
 }
+
+/// A phi and the value that leaves the loop under its name once were taken for one another.
+#[test]
+fn what_once_was_proved_and_leaks() {
+    let seed = 7915;
+    let text = generator::function(seed, true);
+    let program = support::compile_text(&format!("{}{text}", generator::PRELUDE));
+    assert_eq!(check(&program, &[seed], true, &ProveConfig::default()).leaking, 1);
+}

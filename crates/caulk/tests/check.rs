@@ -383,3 +383,13 @@ fn columns_of_sarif() {
     let region = "/runs/0/results/0/locations/0/physicalLocation/region/startColumn";
     assert_eq!(column("sarif", region), Some(bytes - 3));
 }
+
+/// What the prover contradicts is told in `crates/caulk-prove/tests/opinion.rs`; a leak it does not, asked or not.
+#[test]
+fn a_leak_stands_with_a_second_opinion_and_without() {
+    let project = Project::new(&[("leak.c", LEAK)]);
+    for choice in ["--second-opinion", "--second-opinion=true", "--second-opinion=false"] {
+        assert_eq!(found(&project, &["leak.c", choice]).len(), 1, "{choice}");
+    }
+    project.run(&["check", "leak.c", "--second-opinion=perhaps"]).fails(&["--second-opinion"]);
+}

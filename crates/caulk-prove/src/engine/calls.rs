@@ -28,9 +28,9 @@ impl Engine<'_> {
                 continue;
             }
             let Some(callee) = self.world.shape(target) else { continue };
-            // What the cell comes out of is followed all the same.
-            let is_source = after.hits.contains(&Expr::value(inst));
-            let is_too_deep = self.contexts[context].depth >= self.world.config.max_call_depth && !is_source;
+            // What the cell comes out of, and what is there to free, is followed all the same.
+            let matters = || after.hits.contains(&Expr::value(inst)) || !self.world.freed_params(target).is_empty();
+            let is_too_deep = self.contexts[context].depth >= self.world.config.max_call_depth && !matters();
             if is_too_deep || !self.world.is_followed(&callee) {
                 match self.view(&shape).unfollowed_call(inst, &callee, after.clone()) {
                     Flow::Before(facts) => facts.into_iter().for_each(|f| self.push_inside(context, inst, f, trace)),
@@ -166,8 +166,13 @@ impl Engine<'_> {
 
     /// Goes on before a call, with what holds at the beginning of its callee.
     fn resume(&mut self, inner: usize, entry: &Fact, waiting: &Waiting, trace: TraceId) {
+        let outer = &self.contexts[waiting.context];
+        let is_birth = self.birth.as_ref().is_some_and(|b| b.call == waiting.inst && outer.role == Role::Loser);
+        if is_birth {
+            return; // What was there before the call is none of its blocks.
+        }
         let callee = self.contexts[inner].shape.clone();
-        let shape = self.contexts[waiting.context].shape.clone();
+        let shape = outer.shape.clone();
         let before = self.view(&shape).unmap(waiting.inst, entry, Some(&waiting.after), &callee);
         if let Ok(before) = before {
             let trace = self.note(shape.id, waiting.inst, Some(trace));

@@ -1,6 +1,7 @@
 //! The worklist: follows one probe backwards through the program (Appendix B of the paper).
 
 mod calls;
+mod edges;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -8,9 +9,10 @@ use std::sync::Arc;
 use caulk_ir::{BlockId, Inst, InstId};
 use caulk_program::FuncId;
 
+use self::edges::Birth;
 use crate::assign::Rules;
 use crate::expr::Expr;
-use crate::fact::{Fact, Feasible, Holder, Truth};
+use crate::fact::{Fact, Feasible, Holder};
 use crate::liveness::Liveness;
 use crate::outcome::{Origin, Outcome, Reason, TraceStep};
 use crate::probe::{Probe, Start};
@@ -45,6 +47,7 @@ pub fn follow(world: &World<'_>, probe: &Probe, all_origins: bool) -> Answer {
         transfers: 0,
         origins: Vec::new(),
         all_origins,
+        birth: Birth::new(world, probe),
     };
     let outcome = match engine.run(probe) {
         Err(Stop::Found(origin, at)) => Outcome::MayLeak { origin, trace: engine.trace_from(at) },
@@ -138,6 +141,7 @@ struct Engine<'a> {
     transfers: usize,
     origins: Vec<(Origin, TraceId)>,
     all_origins: bool,
+    birth: Option<Birth>,
 }
 
 impl<'a> Engine<'a> {
@@ -333,108 +337,6 @@ impl<'a> Engine<'a> {
             fact.truths.pop_last();
         }
         fact.check_referenced()
-    }
-
-    fn before_block(&mut self, context: usize, block: BlockId, fact: Fact, trace: TraceId) -> Result<(), Stop> {
-        if block == caulk_ir::Body::ENTRY {
-            return self.entry(context, fact, trace);
-        }
-        let shape = self.contexts[context].shape.clone();
-        for from in &shape.predecessors[block] {
-            self.edge(context, *from, block, fact.clone(), trace)?;
-        }
-        Ok(())
-    }
-
-    /// Goes back over an edge: phis, the branch's condition, and a call that ends the block.
-    fn edge(&mut self, context: usize, from: BlockId, to: BlockId, fact: Fact, trace: TraceId) -> Result<(), Stop> {
-        let shape = self.contexts[context].shape.clone();
-        self.charge()?;
-        let terminator = shape.body.blocks[from].terminator();
-        let Ok(mut fact) = self.over_edge(self.liveness(context, &shape), &shape, (from, to), fact) else {
-            return Ok(());
-        };
-        let trace = self.note(shape.id, terminator, Some(trace));
-        let view = self.view(&shape);
-        view.revive(&mut fact, self.liveness(context, &shape).deaths(terminator).iter().copied());
-        if let Inst::Invoke { normal, .. } = &shape.body.insts[terminator] {
-            let flow = if *normal == to { view.call(terminator, fact) } else { view.unknown_call(terminator, fact) };
-            return match flow {
-                Flow::Before(facts) => facts.into_iter().try_for_each(|f| self.reach(context, from, f, trace)),
-                Flow::Enter(after) => self.enter(context, terminator, after, trace),
-                Flow::Found(origin) => self.found(origin, trace),
-                Flow::Abandoned(reason) => Err(Stop::Abandoned(reason)),
-            };
-        }
-        self.reach(context, from, fact, trace)
-    }
-
-    fn over_edge(
-        &self,
-        liveness: &Liveness,
-        shape: &Shape,
-        (from, to): (BlockId, BlockId),
-        mut fact: Fact,
-    ) -> Feasible<Fact> {
-        let view = self.view(shape);
-        let mut phis: Vec<(InstId, Option<Expr>)> = Vec::new();
-        for inst in shape.body.blocks[to].insts() {
-            let Inst::Phi { incoming, .. } = &shape.body.insts[inst] else { break };
-            view.revive(&mut fact, liveness.deaths(inst).iter().copied());
-            let taken = incoming.iter().find(|(block, _)| *block == from);
-            phis.push((inst, taken.map(|(_, operand)| view.expr(*operand))));
-        }
-        let revived = liveness.edge_deaths(from, to).filter(|v| self.rules.may_hold(shape.classes[*v]));
-        let mut fact = fact.define_all(&phis, revived, self.rules.regions)?;
-        match shape.body.terminator(from) {
-            Inst::Branch { cond, then, other } if then != other => {
-                fact.tell(view.expr(*cond), Truth::Is(u64::from(*then == to)))?;
-            }
-            Inst::Switch { value, cases, default, .. } => {
-                let mut here = cases.iter().filter(|(_, block)| *block == to);
-                if let (Some((n, _)), None, true) = (here.next(), here.next(), *default != to) {
-                    fact.tell(view.expr(*value), Truth::Is(*n))?;
-                }
-            }
-            _ => {}
-        }
-        fact.clean_up(self.rules.regions, self.rules.extensions.region_removal)?;
-        Ok(fact)
-    }
-
-    /// A fact holds at the end of a block: joined to what is known there, and looked at if that is new.
-    fn reach(&mut self, context: usize, block: BlockId, mut fact: Fact, trace: TraceId) -> Result<(), Stop> {
-        if self.trim(&mut fact).is_err() {
-            return Ok(());
-        }
-        let shape = self.contexts[context].shape.clone();
-        let config = &self.world.config;
-        let mut index = if config.extensions.separated { fact.index() } else { Vec::new() };
-        if let (Inst::Branch { cond, .. }, true) = (shape.body.terminator(block), config.extensions.separated) {
-            index.extend(fact.truths.get(&self.view(&shape).expr(*cond)).map(|truth| Holder::Branch(*truth)));
-        }
-        let facts = self.contexts[context].reached.entry(block).or_default();
-        let slot = facts.iter().position(|(i, _)| *i == index);
-        let slot = match slot {
-            None if facts.len() >= config.max_facts_at_point => Some(facts.len() - 1),
-            slot => slot,
-        };
-        let slot = match slot {
-            Some(slot) => {
-                let joined = facts[slot].1.join(&fact, self.rules.regions);
-                if joined == facts[slot].1 {
-                    return Ok(());
-                }
-                facts[slot].1 = joined;
-                slot
-            }
-            None => {
-                facts.push((index, fact));
-                facts.len() - 1
-            }
-        };
-        self.work.push_back(Work { context, at: At::End { block, slot }, trace });
-        Ok(())
     }
 
     fn push_inside(&mut self, context: usize, upto: InstId, fact: Fact, trace: TraceId) {

@@ -248,20 +248,19 @@ impl Shape {
         if a == b { first < second } else { self.dominators.dominates(a, b) }
     }
 
+    /// Blocks that may be executed after the block of an instruction is left.
+    pub fn blocks_after(&self, inst: InstId) -> BTreeSet<BlockId> {
+        let mut seen = BTreeSet::new();
+        let mut todo = vec![self.block_of[inst]];
+        while let Some(block) = todo.pop() {
+            todo.extend(self.body.terminator(block).successors().into_iter().filter(|next| seen.insert(*next)));
+        }
+        seen
+    }
+
     /// Whether an instruction may be executed again in the same call of its function.
     pub fn is_in_loop(&self, inst: InstId) -> bool {
-        let home = self.block_of[inst];
-        let mut seen = BTreeSet::new();
-        let mut todo: Vec<BlockId> = self.body.terminator(home).successors().into_iter().collect();
-        while let Some(block) = todo.pop() {
-            if block == home {
-                return true;
-            }
-            if seen.insert(block) {
-                todo.extend(self.body.terminator(block).successors());
-            }
-        }
-        false
+        self.blocks_after(inst).contains(&self.block_of[inst])
     }
 
     pub fn call(&self, inst: InstId) -> Option<&CallData> {

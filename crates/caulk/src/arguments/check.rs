@@ -78,9 +78,9 @@ pub struct CheckOptions {
     #[arg(long, value_name = "FILE")]
     pub write_baseline: Option<PathBuf>,
 
-    /// Hold findings back that the prover contradicts (docs/prove.md).
-    #[arg(long)]
-    pub second_opinion: bool,
+    /// Hold findings back that the prover contradicts (docs/prove.md) [default: true].
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub second_opinion: Option<bool>,
 
     /// Complain of suppressions that silence nothing or give no reason.
     #[arg(long)]

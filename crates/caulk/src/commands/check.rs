@@ -36,7 +36,7 @@ pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
     }
     let sources = Sources::new(&root, config.max_source);
     let exploration = input::explore(&options.input, &analysed)?;
-    let contradicted = match options.second_opinion {
+    let contradicted = match options.second_opinion.unwrap_or(true) {
         true => Contradicted::new(&options.input, &analysed, &exploration)?,
         false => Contradicted::default(),
     };

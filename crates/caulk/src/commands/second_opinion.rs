@@ -1,4 +1,4 @@
-//! `caulk check --second-opinion`: asks the prover to contradict each finding.
+//! A second opinion in `caulk check`: asks the prover to contradict each finding.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +11,10 @@ use crate::arguments::InputOptions;
 use crate::error::Error;
 use crate::input::{self, Analysed};
 
-/// A contradiction that needs more is not worth the wait: those that there are show up soon.
+/// A contradiction that needs more is not worth the wait: those that there are show up soon. Of calls only the one that
+/// makes the block and those that free are followed; what others do is known by what they may write.
 fn config() -> ProveConfig {
-    ProveConfig { max_transfers: 500, max_call_depth: 3, plain_unions: true, ..ProveConfig::default() }
+    ProveConfig { max_transfers: 1_000, max_call_depth: 0, plain_unions: true, ..ProveConfig::default() }
 }
 
 /// Candidates that the prover contradicts, by report and place in it.

@@ -56,7 +56,7 @@ impl Settings {
         check.alloc_failure = check.alloc_failure.or(self.alloc_failure);
         check.baseline = check.baseline.take().or_else(|| self.baseline.as_deref().map(|p| self.path(p)));
         check.strict |= self.strict;
-        check.second_opinion |= self.second_opinion;
+        check.second_opinion = check.second_opinion.or(self.second_opinion);
         check.color = check.color.or(self.color);
         check.full_path |= self.full_path;
         check.root = self.folder.clone();

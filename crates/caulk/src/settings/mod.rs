@@ -60,7 +60,7 @@ pub struct Settings {
     /// Findings listed in this file are known: only others count.
     pub baseline: Option<PathBuf>,
     /// Hold findings back that the prover contradicts (docs/prove.md).
-    pub second_opinion: bool,
+    pub second_opinion: Option<bool>,
     /// Complain of suppressions that silence nothing or give no reason.
     pub strict: bool,
     /// When to use colours.
