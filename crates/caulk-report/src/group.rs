@@ -13,7 +13,8 @@ use crate::finding::{BaselineState, Call, Finding, OtherLoss, Site};
 use crate::select::Level;
 use crate::suppress::Suppression;
 
-/// What findings have in common that are one leak. At the coarsest level, the allocation alone.
+/// What findings have in common that are one leak, whatever the variables are called that held it last. At the coarsest level,
+/// the allocation alone.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     allocation: Site,
@@ -26,7 +27,6 @@ pub struct Key {
 struct Identity {
     file: String,
     function: String,
-    variable: Option<String>,
     chain: Vec<Call>,
     returns_zero: bool,
 }
@@ -36,7 +36,6 @@ impl Key {
         let identity = (level != Level::Allocations).then(|| Identity {
             file: finding.loss.file.clone(),
             function: finding.loss.function.clone(),
-            variable: finding.variable.clone(),
             chain: finding.chain.clone(),
             returns_zero: finding.returns_zero,
         });
@@ -116,9 +115,12 @@ mod tests {
 
     #[test]
     fn exits_of_one_leak_and_others() {
-        let findings = || vec![finding(1, 5, "p"), finding(1, 7, "p"), finding(1, 8, "q"), finding(2, 9, "p")];
-        assert_eq!(lines(findings(), Level::Leaks), [vec![5, 7], vec![8], vec![9]]);
-        assert_eq!(lines(findings(), Level::Allocations), [vec![5, 7, 8], vec![9]]);
+        let through =
+            |site: Site| Finding { chain: vec![Call { site, callee: "malloc()".to_owned() }], ..finding(1, 6, "p") };
+        let findings =
+            || vec![finding(1, 5, "p"), through(at(20)), finding(1, 7, "p"), finding(1, 8, "q"), finding(2, 9, "p")];
+        assert_eq!(lines(findings(), Level::Leaks), [vec![5, 7, 8], vec![6], vec![9]]);
+        assert_eq!(lines(findings(), Level::Allocations), [vec![5, 6, 7, 8], vec![9]]);
     }
 
     #[test]
