@@ -18,7 +18,9 @@ pub(crate) fn carriers(program: &Program, variables: &Variables) -> FxHashSet<Gl
 
 fn is_carrier(program: &Program, variable: GlobalVarId, uses: &[VariableUse]) -> bool {
     let who = |access: Access| uses.iter().filter(move |u| u.2 == access).map(|u| u.1);
-    let writers: Vec<FuncId> = who(Access::Writes).collect();
+    let mut writers: Vec<FuncId> = who(Access::Writes).chain(who(Access::Sets)).collect();
+    writers.sort_unstable();
+    writers.dedup();
     let readers: Vec<FuncId> = who(Access::Reads).collect();
     let max = program.config.max_carrier_walk;
     // What nobody reads at all is kept for another reason, such as a debugger.

@@ -1,11 +1,12 @@
 //! Variables that always hold the same number and functions that always return the same one, put in place of the loads
 //! and calls of a body when it is decoded.
 //!
+//! A hook for another allocator, to which no function of the program is ever assigned, is taken to be what it was at first.
 //! A debug level that is never set, a feature that is compiled out, `is_enabled()` that returns 0: branches on these go one
 //! way in the whole program, and no later part has to find out.
 
 use caulk_ir::entity::Entity;
-use caulk_ir::{Body, Callee, Constant, EntityVec, Inst, InstId, Linkage, Operand};
+use caulk_ir::{Body, Callee, CompareOp, Constant, EntityVec, Inst, InstId, Linkage, Operand};
 use rustc_hash::FxHashMap;
 
 use crate::facts::{Facts, World};
@@ -16,21 +17,24 @@ use crate::variables::Variables;
 #[derive(Debug, Default)]
 pub(crate) struct Constants {
     variables: FxHashMap<GlobalVarId, Constant>,
+    /// Pointers to functions that are taken to hold what they held first, in terms of their own unit.
+    hooks: FxHashMap<GlobalVarId, Constant>,
     results: EntityVec<FuncId, Option<Constant>>,
 }
 
 impl Constants {
     pub fn new(world: &World<'_>, facts: &[Facts], variables: &Variables, is_whole_program: bool) -> Self {
-        let plain = world.globals.iter().filter(|(_, shape)| shape.is_plain);
+        let plain = || world.globals.iter().filter(|(_, shape)| shape.is_plain);
         let constant = |id| variables.constant(world, id, is_whole_program).map(|c| (id, c));
-        let variables = plain.filter_map(|(id, _)| constant(id)).collect();
+        let hooks = plain().filter_map(|(id, _)| Some((id, variables.hook(world, id)?))).collect();
+        let variables = plain().filter_map(|(id, _)| constant(id)).collect();
         let told = facts.iter().flat_map(|f| f.bodies.iter().map(|b| b.result));
         let results = world.linked.functions.keys().zip(told).map(|(id, result)| {
             // Another definition may take the place of a weak one.
             result.filter(|_| world.function(id).linkage != Linkage::Weak)
         });
         let results: Vec<Option<Constant>> = results.collect();
-        Self { variables, results: results.into() }
+        Self { variables, hooks, results: results.into() }
     }
 
     /// Puts constants in place of the values they are known to be.
@@ -47,30 +51,58 @@ impl Constants {
         if known.is_empty() {
             return;
         }
-        let mut constants: EntityVec<InstId, Option<Operand>> = vec![None; body.insts.len()].into();
-        for (id, constant) in known {
-            constants[id] = Some(Operand::Const(body.consts.push(constant)));
-        }
-        for index in 0..body.insts.len() {
-            body.insts[InstId::from_index(index)].for_each_operand_mut(|operand| {
-                if let Operand::Value(value) = *operand
-                    && let Some(constant) = constants[value]
-                {
-                    *operand = constant;
-                }
-            });
+        put(body, known);
+        let hooks = compared_hooks(body);
+        if !hooks.is_empty() {
+            put(body, hooks);
         }
     }
 
     fn held(&self, map: &UnitMap, body: &Body, address: Operand) -> Option<Constant> {
         let Some(Constant::Global { global, offset: 0 }) = body.constant(address) else { return None };
-        agreed(map.globals.get(global).iter().map(|g| self.variables.get(g).copied()))
+        let of = |g| self.variables.get(g).or_else(|| self.hooks.get(g)).copied();
+        agreed(map.globals.get(global).iter().map(of))
     }
 
     fn returned(&self, map: &UnitMap, callee: Callee) -> Option<Constant> {
         let Callee::Direct(function) = callee else { return None };
         agreed(map.functions.get(function).iter().map(|f| self.results[*f]))
     }
+}
+
+/// Puts constants in place of values.
+fn put(body: &mut Body, known: Vec<(InstId, Constant)>) {
+    let mut constants: EntityVec<InstId, Option<Operand>> = vec![None; body.insts.len()].into();
+    for (id, constant) in known {
+        constants[id] = Some(Operand::Const(body.consts.push(constant)));
+    }
+    for index in 0..body.insts.len() {
+        body.insts[InstId::from_index(index)].for_each_operand_mut(|operand| {
+            if let Operand::Value(value) = *operand
+                && let Some(constant) = constants[value]
+            {
+                *operand = constant;
+            }
+        });
+    }
+}
+
+/// `if (hook != default_function)`: whether two functions known by name are the same.
+fn compared_hooks(body: &Body) -> Vec<(InstId, Constant)> {
+    let decided = |(id, inst): (InstId, &Inst)| {
+        let Inst::Compare { op, lhs, rhs, .. } = inst else { return None };
+        let (Some(Constant::Function(a)), Some(Constant::Function(b))) = (body.constant(*lhs), body.constant(*rhs))
+        else {
+            return None;
+        };
+        let holds = match op {
+            CompareOp::Eq => a == b,
+            CompareOp::Ne => a != b,
+            _ => return None,
+        };
+        Some((id, Constant::int(1, i64::from(holds))))
+    };
+    body.insts.iter().filter_map(decided).collect()
 }
 
 /// What all meanings of a symbol agree on, where several programs share a unit.

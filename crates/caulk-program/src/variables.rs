@@ -14,6 +14,8 @@ use crate::link::UnitMap;
 pub(crate) enum Access {
     Reads,
     Writes,
+    /// Writes a constant.
+    Sets,
     /// Its address is used otherwise, or it is volatile: anything may happen to it.
     Escapes,
 }
@@ -44,7 +46,7 @@ pub(crate) fn note_uses(world: &World<'_>, map: &UnitMap, id: FuncId, body: &Bod
         match inst {
             Inst::Load { address, volatile: false, .. } => note(address, Access::Reads),
             Inst::Store { value, address, volatile: false, .. } => {
-                note(address, Access::Writes);
+                note(address, if body.constant(*value).is_some() { Access::Sets } else { Access::Writes });
                 note(value, Access::Escapes);
             }
             other => other.for_each_operand(|operand| note(operand, Access::Escapes)),
@@ -86,6 +88,22 @@ impl Variables {
     pub fn private(&self) -> impl Iterator<Item = (GlobalVarId, &[VariableUse])> {
         let groups = self.uses.chunk_by(|a, b| a.0 == b.0).map(|group| (group[0].0, group));
         groups.filter(|(id, group)| !self.is_shared[*id] && group.iter().all(|u| u.2 != Access::Escapes))
+    }
+
+    /// The function that a hook holds unless somebody outside sets another: a pointer of one unit, to which nothing but its
+    /// first value is ever assigned by name. It is in terms of the unit.
+    pub fn hook(&self, world: &World<'_>, variable: GlobalVarId) -> Option<Constant> {
+        let global = world.global(variable);
+        let is_own = global.linkage == Linkage::Internal && !self.is_shared[variable] && !global.thread_local;
+        let is_left_alone = |u: &VariableUse| matches!(u.2, Access::Reads | Access::Writes);
+        if !is_own || !self.uses(variable).iter().all(is_left_alone) {
+            return None;
+        }
+        let Initialiser::Items { items, .. } = &global.init else { return None };
+        match items.as_slice() {
+            [item] if item.offset == 0 => Some(item.value).filter(|c| matches!(c, Constant::Function(_))),
+            _ => None,
+        }
     }
 
     /// The number a variable always holds: one that cannot be written, or that nobody writes. What has external linkage
