@@ -15,7 +15,13 @@ impl Machine<'_> {
     pub fn decide(&mut self, state: &State, site: &Site<'_>, result: Option<TermId>, guard: &Guard) -> Decision {
         let (condition, otherwise) = match guard {
             Guard::Always => return Decision::Yes,
-            Guard::Hidden => return Decision::Hidden,
+            Guard::Hidden | Guard::Unsure => return Decision::Hidden,
+            Guard::Limited(path, relation) => {
+                let value = self.path_value(state, site, result, path);
+                let condition = value.map(|value| self.relation(value, *relation));
+                let is_excluded = condition.is_some_and(|c| state.facts.implied(&self.pool, c) == Some(false));
+                return if is_excluded { Decision::No } else { Decision::Hidden };
+            }
             Guard::Told(relation, otherwise) => {
                 let Some(result) = result else { return Decision::Hidden };
                 // Inserting into a tree gives back the element that was there already; who ignores that knows of none.

@@ -61,7 +61,7 @@ impl Action {
 
     /// Whether a caller can do anything with it. What ends up in a global is the global's (SPARROW has no Alloc2Glob
     /// either); what may happen far away, sometimes, changes no decision.
-    fn matters(&self) -> bool {
+    pub fn matters(&self) -> bool {
         let unsure = self.guard.is_hidden();
         let far = |path: &AccessPath| {
             let is_global = matches!(path.root, PathRoot::Global(_));
@@ -229,12 +229,17 @@ impl Summary {
         self.actions.iter().any(|a| matches!(a.to, Destination::Free { .. }))
     }
 
-    pub fn keeps(&self) -> bool {
+    /// Frees what its caller gave it. What only some function does that it may call does not count.
+    pub fn is_deallocator(&self) -> bool {
+        self.actions.iter().any(|a| matches!(a.to, Destination::Free { .. }) && a.guard.is_own())
+    }
+
+    pub fn is_keeper(&self) -> bool {
         let takes = |a: &Action| match &a.to {
             Destination::Keep | Destination::Unknown => true,
             Destination::Store(_) => matches!(a.subject, Subject::Value(_)),
             Destination::Free { .. } => false,
         };
-        self.actions.iter().any(takes)
+        self.actions.iter().any(|a| takes(a) && a.guard.is_own())
     }
 }

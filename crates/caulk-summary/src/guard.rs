@@ -15,10 +15,20 @@ pub enum Guard {
     Given(AccessPath, Relation),
     /// Decided by something the caller cannot see.
     Hidden,
+    /// Hidden, but never unless a value the caller gives is so.
+    Limited(AccessPath, Relation),
+    /// Done by some of the functions that may be called there, or in turn by one that is called.
+    Unsure,
 }
 
 impl Guard {
+    /// Whether an action under this guard is what a function is for: not what one of many functions does that it may call.
+    pub fn is_own(&self) -> bool {
+        *self != Guard::Unsure
+    }
+
+    /// Decided by something the caller cannot see.
     pub fn is_hidden(&self) -> bool {
-        *self == Guard::Hidden
+        matches!(self, Guard::Hidden | Guard::Limited(..) | Guard::Unsure)
     }
 }

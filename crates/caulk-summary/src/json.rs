@@ -45,8 +45,8 @@ pub fn function(program: &Program, id: FuncId, summary: &Summary) -> FunctionSum
     let info = program.function(id);
     let mut kinds = Vec::new();
     kinds.extend(summary.allocates().then_some("allocator"));
-    kinds.extend(summary.frees().then_some("deallocator"));
-    kinds.extend(summary.keeps().then_some("keeper"));
+    kinds.extend(summary.is_deallocator().then_some("deallocator"));
+    kinds.extend(summary.is_keeper().then_some("keeper"));
     let (mut returned_objects, mut parameter_objects) = (Vec::new(), Vec::new());
     for action in &summary.actions {
         let is_returned = matches!(&action.to, Destination::Store(to) if to.root == PathRoot::Return);
@@ -77,9 +77,9 @@ fn object(program: &Program, id: FuncId, action: &crate::Action) -> Object {
         (Subject::Value(value), Destination::Unknown) => (show(value), "unknown", None),
     };
     let condition = match &action.guard {
-        Guard::Always | Guard::Hidden => None,
+        Guard::Always | Guard::Hidden | Guard::Unsure => None,
         Guard::Told(relation, _) => Some(format!("ret {relation}")),
-        Guard::Given(value, relation) => Some(format!("{} {relation}", show(value))),
+        Guard::Given(value, relation) | Guard::Limited(value, relation) => Some(format!("{} {relation}", show(value))),
     };
     Object { path, action: word, to, conditional: action.guard != Guard::Always, condition }
 }

@@ -72,6 +72,10 @@ pub fn action(program: &Program, function: FuncId, summary: &Summary, action: &A
         Guard::Told(relation, _) => format!("{what} if ret {relation}"),
         Guard::Given(value, relation) => format!("{what} if {} {relation}", path(program, function, value)),
         Guard::Hidden => format!("{what} sometimes"),
+        Guard::Limited(value, relation) => {
+            format!("{what} sometimes, if {} {relation}", path(program, function, value))
+        }
+        Guard::Unsure => format!("{what} perhaps"),
     }
 }
 

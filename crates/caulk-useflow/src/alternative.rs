@@ -44,6 +44,8 @@ pub struct Alternative {
     pub event: u32,
     /// Some free or keep before this point was decided by something hidden.
     pub rests_on_hidden: bool,
+    /// The last of those was done by some of the functions that may be called there.
+    pub rests_on_unsure: bool,
     /// At the entry of a block: changed since the block was last run.
     pub is_new: bool,
 }
@@ -74,6 +76,7 @@ impl Alternative {
             lost: None,
             event,
             rests_on_hidden: false,
+            rests_on_unsure: false,
             is_new: true,
         }
     }
@@ -154,6 +157,7 @@ impl Alternative {
             }
         }
         self.rests_on_hidden |= other.rests_on_hidden;
+        self.rests_on_unsure &= other.rests_on_unsure;
         if self.lost.is_none() && !self.is_held() {
             self.lost = other.lost;
         }

@@ -284,7 +284,7 @@ fn combine(summaries: &[&Summary], many: bool) -> Summary {
                 let taken =
                     matches!(action.subject, Subject::Value(_)) && !result.actions.iter().any(|a| like(a, action));
                 if taken {
-                    result.actions.push(Action { guard: Guard::Hidden, ..action.clone() });
+                    result.actions.push(Action { guard: Guard::Unsure, ..action.clone() });
                 }
             }
         }

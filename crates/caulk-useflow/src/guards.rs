@@ -1,6 +1,6 @@
 //! From the exits of a function to the guard of an effect: told, given or hidden (the design's "Guards").
 
-use caulk_ir::{Inst, InstId, Operand};
+use caulk_ir::{Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, PathRoot, Relation, ValueNode};
 use caulk_summary::Guard;
 use smallvec::SmallVec;
@@ -44,9 +44,29 @@ pub fn loose_guard(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: 
                 view.loosely_told = true;
                 Guard::Told(relation, otherwise)
             }
+            None if other == Guard::Hidden => limited(view, did).unwrap_or(other),
             None => other,
         },
     }
+}
+
+/// What hidden effects have in common: a number the caller gives without which none of them happens.
+fn limited(view: &mut View<'_>, did: &[(InstId, Alternative)]) -> Option<Guard> {
+    let (first, rest) = did.split_first()?;
+    let mut shared = facts_of_caller(view, first.0, &first.1);
+    let is_number = |path: &AccessPath| match path.root {
+        PathRoot::Param(index) => {
+            path.steps.is_empty() && matches!(view.body.insts[InstId(index)], Inst::Param { ty: Type::Int(_), .. })
+        }
+        _ => false,
+    };
+    shared.retain(|(path, _)| is_number(path));
+    for exit in rest {
+        let facts = facts_of_caller(view, exit.0, &exit.1);
+        shared.retain(|(path, relation)| facts.iter().any(|f| f.0 == *path && f.1.implies(*relation)));
+    }
+    let (path, relation) = shared.into_iter().min()?;
+    Some(Guard::Limited(path, relation))
 }
 
 /// The guard of handing out a block as the result. That it may be null the caller sees anyway, so only the other ways that

@@ -117,7 +117,7 @@ fn fresh_block(
                 let still: FactList = fact.into_iter().filter(|f| !is_filled(f.0)).collect();
                 object.first.facts.extend(still);
             }
-            Guard::Hidden => {}
+            Guard::Hidden | Guard::Limited(..) | Guard::Unsure => {}
         }
     }
     for (path, relation) in &block.needs {

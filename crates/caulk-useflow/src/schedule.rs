@@ -3,6 +3,8 @@
 //! Components are put into waves: a wave needs only summaries of earlier ones. Within a component every round works from
 //! the results of the round before, so the outcome does not depend on threads.
 
+use std::time::{Duration, Instant};
+
 use caulk_ir::InstId;
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
@@ -38,6 +40,8 @@ pub struct Statistics {
     pub cut: usize,
     pub largest_component: usize,
     pub rounds: usize,
+    /// What the component that took longest took.
+    pub longest_component: Duration,
 }
 
 pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> Analysis {
@@ -63,8 +67,10 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
             record(&mut reports, &mut known, &mut statistics, function, outcome);
         }
         for component in large {
+            let start = Instant::now();
             statistics.largest_component = statistics.largest_component.max(component.len());
             analyse_component(&world, component, &mut reports, &mut known, &mut statistics);
+            statistics.longest_component = statistics.longest_component.max(start.elapsed());
         }
     }
     let mut analysis = Analysis { reports, survey, statistics };
@@ -145,6 +151,7 @@ fn analyse_component(
     let levels = component_levels(program, component);
     let mut pending: FxHashSet<FuncId> = component.iter().copied().collect();
     let members: FxHashSet<FuncId> = pending.clone();
+    let not_known = Summary { impure: true, ..Summary::default() };
     for round in 0..config.max_rounds {
         statistics.rounds = statistics.rounds.max(round + 1);
         let mut waiting: FxHashSet<FuncId> = FxHashSet::default();
@@ -161,7 +168,9 @@ fn analyse_component(
             for (function, outcome) in results {
                 let (Outcome::Skipped(report) | Outcome::Analysed(report)) = outcome;
                 let index = function.0 as usize;
-                let changed = report.summary != reports[index].summary;
+                // Callers took what was not known yet for a function without effects that is not pure.
+                let before = if known[index] { &reports[index].summary } else { &not_known };
+                let changed = report.summary != *before;
                 known[index] = true;
                 reports[index] = *report;
                 if changed {

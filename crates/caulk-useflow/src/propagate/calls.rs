@@ -120,9 +120,11 @@ impl Propagation<'_, '_> {
                         current.event = self.history.add(current.event, inst, Event::NotTaken);
                     }
                 }
-                Decided::Hidden => {
+                Decided::Hidden(fact) => {
                     let mut taken = current.clone();
                     taken.rests_on_hidden |= !is_alias;
+                    taken.rests_on_unsure = !is_alias && action.guard == Guard::Unsure;
+                    fact.map(|fact| learn(&mut taken.facts, fact, self.view.config.max_facts));
                     self.perform(inst, action, &mut taken);
                     if is_alias {
                         given_back.push(taken)
@@ -214,6 +216,7 @@ impl Propagation<'_, '_> {
             Destination::Free { .. } => {
                 let event = self.history.add(current.event, inst, Event::Freed);
                 current.rests_on_hidden = true;
+                current.rests_on_unsure = action.guard == Guard::Unsure;
                 current.settle(Status::Freed, event);
             }
             // Where the caller is told whether its holder was taken, the object goes on in the holder either way.
@@ -319,7 +322,7 @@ impl Propagation<'_, '_> {
             Some(Decided::When((key, relation), _)) => {
                 !self.view.is_used[inst] || current.facts.iter().any(|f| f.0 == key && f.1.implies(relation))
             }
-            Some(Decided::Hidden) | None => false,
+            Some(Decided::Hidden(_)) | None => false,
         }
     }
 
@@ -342,13 +345,17 @@ impl Propagation<'_, '_> {
     fn decide(&mut self, inst: InstId, guard: &Guard, current: &Alternative) -> Option<Decided> {
         match guard {
             Guard::Always => Some(Decided::Certain),
-            Guard::Hidden => Some(Decided::Hidden),
+            Guard::Hidden | Guard::Unsure => Some(Decided::Hidden(None)),
+            Guard::Limited(path, relation) => match self.decide_given(inst, path, *relation, current)? {
+                Decided::When(fact, _) => Some(Decided::Hidden(Some(fact))),
+                Decided::Certain | Decided::Hidden(_) => Some(Decided::Hidden(None)),
+            },
             Guard::Told(relation, otherwise) => {
                 // Inserting into a tree gives back the element that was there already; who ignores that knows of none.
                 let is_pointer = self.view.body.insts[inst].result_type() == Type::Ptr;
                 let is_loose = self.view.calls[inst].as_ref().is_some_and(|e| e.summary.loosely_told);
                 if (is_pointer || is_loose) && !self.view.is_used[inst] {
-                    return Some(Decided::Hidden);
+                    return Some(Decided::Hidden(None));
                 }
                 let key = self.view.keys.of_operand(self.view.body, &self.view.values, inst.into())?;
                 Some(Decided::When((key, *relation), otherwise.or(relation.negate())))
@@ -384,12 +391,12 @@ impl Propagation<'_, '_> {
             Some(Resolved::Cell(cell)) => Some(self.view.keys.of_cell(cell)),
             None => None,
         };
-        let Some(key) = key else { return Some(Decided::Hidden) };
+        let Some(key) = key else { return Some(Decided::Hidden(None)) };
         match current.facts.iter().find(|f| f.0 == key) {
             Some((_, r)) if r.contradicts(relation) => None,
             Some((_, r)) if r.implies(relation) => Some(Decided::Certain),
             // Other callees may have written there: the caller cannot know.
-            None if matches!(self.view.keys.get(key), Key::Loaded(_)) => Some(Decided::Hidden),
+            None if matches!(self.view.keys.get(key), Key::Loaded(_)) => Some(Decided::Hidden(None)),
             _ => Some(Decided::When((key, relation), relation.negate())),
         }
     }
@@ -397,7 +404,8 @@ impl Propagation<'_, '_> {
 
 enum Decided {
     Certain,
-    Hidden,
+    /// Nobody can see; but where it happens, the fact holds.
+    Hidden(Option<Fact>),
     /// When the fact holds; otherwise the value is as the relation says.
     When(Fact, Option<Relation>),
 }

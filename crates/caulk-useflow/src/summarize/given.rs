@@ -84,16 +84,24 @@ impl Summarizer<'_> {
         let mut all: Vec<Destination> = outcomes.iter().flat_map(|(_, d)| d.clone()).collect();
         all.sort();
         all.dedup();
-        for to in all {
-            let did: Vec<Exit> = outcomes.iter().filter(|(_, d)| d.contains(&to)).map(|(e, _)| e.clone()).collect();
-            let did_not: Vec<Exit> =
-                outcomes.iter().filter(|(_, d)| !d.contains(&to)).map(|(e, _)| e.clone()).collect();
+        let action = |to: &Destination, guard| Action { subject: Subject::Value(path.clone()), to: to.clone(), guard };
+        // What is not said of it may be what happens otherwise.
+        let is_all_said = all.iter().all(|to| action(to, Guard::Hidden).matters());
+        for to in &all {
+            let did: Vec<Exit> = outcomes.iter().filter(|(_, d)| d.contains(to)).map(|(e, _)| e.clone()).collect();
+            let did_not: Vec<Exit> = outcomes.iter().filter(|(_, d)| !d.contains(to)).map(|(e, _)| e.clone()).collect();
             let mut guard = loose_guard(&mut self.view, &did, &did_not);
             // What a callee does only sometimes is no more certain one call further up.
             if guard == Guard::Always && did.iter().all(|(_, a)| a.rests_on_hidden) {
                 guard = Guard::Hidden;
             }
-            self.report.summary.actions.push(Action { subject: Subject::Value(path.clone()), to, guard });
+            if matches!(guard, Guard::Limited(..)) && !is_all_said {
+                guard = Guard::Hidden;
+            }
+            if guard.is_hidden() && did.iter().all(|(_, a)| a.rests_on_unsure) {
+                guard = Guard::Unsure;
+            }
+            self.report.summary.actions.push(action(to, guard));
         }
     }
 

@@ -23,8 +23,13 @@ pub fn run(options: &CandidatesOptions) -> Result<Exit, Error> {
     if !options.input.quiet {
         let statistics = analysed.analysis.statistics;
         eprintln!(
-            "caulk: {count} candidates; {} functions analysed, {} skipped, {} cut, largest component {} in {} rounds",
-            statistics.analysed, statistics.skipped, statistics.cut, statistics.largest_component, statistics.rounds
+            "caulk: {count} candidates; {} functions analysed, {} skipped, {} cut, largest component {} in {} rounds, {:.1} s",
+            statistics.analysed,
+            statistics.skipped,
+            statistics.cut,
+            statistics.largest_component,
+            statistics.rounds,
+            statistics.longest_component.as_secs_f64()
         );
         tell_swallowed(&swallowed(&analysed.program, &analysed.models, &analysed.analysis));
     }

@@ -64,8 +64,8 @@ fn tell_totals(analysed: &Analysed) {
     eprintln!(
         "caulk: {} allocators, {} deallocators, {} keepers; {} functions analysed, {} skipped, {} cut",
         count(|s| s.allocates()),
-        count(|s| s.frees()),
-        count(|s| s.keeps()),
+        count(|s| s.is_deallocator()),
+        count(|s| s.is_keeper()),
         statistics.analysed,
         statistics.skipped,
         statistics.cut
