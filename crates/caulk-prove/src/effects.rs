@@ -23,6 +23,13 @@ pub struct Effects {
     pub writes_pointers: bool,
 }
 
+/// What a function does itself, and whom it calls.
+#[derive(Debug)]
+pub struct OwnEffects {
+    pub effects: Effects,
+    pub callees: Vec<FuncId>,
+}
+
 impl Effects {
     /// Nothing that a fact about a cell could depend on, besides truths about numbers in memory.
     pub fn leaves_references(&self) -> bool {
@@ -49,16 +56,20 @@ impl World<'_> {
                 all.is_unknown = true;
                 break;
             }
-            let (own, callees) = self.own_effects(next);
-            all.add(&own);
-            todo.extend(callees.into_iter().filter(|c| seen.insert(*c)));
+            let own = self.own_effects(next);
+            all.add(&own.effects);
+            if all.is_unknown {
+                break; // There is no more to add.
+            }
+            todo.extend(own.callees.iter().copied().filter(|c| seen.insert(*c)));
         }
         all
     }
 
-    fn own_effects(&self, function: FuncId) -> (Effects, Vec<FuncId>) {
+    pub fn find_own_effects(&self, function: FuncId) -> OwnEffects {
         let Some(shape) = self.shape(function) else {
-            return (Effects { is_unknown: true, ..Effects::default() }, Vec::new());
+            let effects = Effects { is_unknown: true, ..Effects::default() };
+            return OwnEffects { effects, callees: Vec::new() };
         };
         let mut effects = Effects::default();
         let mut callees = Vec::new();
@@ -80,7 +91,7 @@ impl World<'_> {
                 _ => {}
             }
         }
-        (effects, callees)
+        OwnEffects { effects, callees }
     }
 
     fn call_effects(&self, shape: &Shape, inst: InstId, effects: &mut Effects, callees: &mut Vec<FuncId>) {

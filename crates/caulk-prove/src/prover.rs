@@ -9,7 +9,7 @@ use caulk_program::{FuncId, Program};
 
 use crate::assign::Location;
 use crate::config::ProveConfig;
-use crate::effects::Effects;
+use crate::effects::{Effects, OwnEffects};
 use crate::regions::Regions;
 use crate::shape::Shape;
 use crate::target::Target;
@@ -22,6 +22,7 @@ pub struct World<'a> {
     pub config: ProveConfig,
     shapes: Vec<OnceLock<Option<Arc<Shape>>>>,
     effects: Vec<OnceLock<Arc<Effects>>>,
+    own_effects: Vec<OnceLock<Arc<OwnEffects>>>,
     recursive: Vec<bool>,
 }
 
@@ -40,6 +41,7 @@ impl<'a> World<'a> {
             config,
             shapes: (0..functions).map(|_| OnceLock::new()).collect(),
             effects: (0..functions).map(|_| OnceLock::new()).collect(),
+            own_effects: (0..functions).map(|_| OnceLock::new()).collect(),
             recursive,
         }
     }
@@ -57,6 +59,10 @@ impl<'a> World<'a> {
 
     pub fn effects(&self, function: FuncId) -> Arc<Effects> {
         self.effects[function.index()].get_or_init(|| Arc::new(self.find_effects(function))).clone()
+    }
+
+    pub fn own_effects(&self, function: FuncId) -> Arc<OwnEffects> {
+        self.own_effects[function.index()].get_or_init(|| Arc::new(self.find_own_effects(function))).clone()
     }
 
     pub fn model(&self, function: FuncId) -> Option<&Model> {

@@ -8,6 +8,7 @@ mod addresses;
 mod classes;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use caulk_ir::entity::Entity;
 use caulk_ir::{
@@ -32,9 +33,9 @@ pub struct Shape {
     pub body: Body,
     pub predecessors: EntityVec<BlockId, Vec<BlockId>>,
     pub block_of: EntityVec<InstId, BlockId>,
-    bindings: Bindings,
     by_use: Liveness,
-    by_scope: Liveness,
+    /// Costs more, and is not always asked for.
+    by_scope: OnceLock<Liveness>,
     dominators: DominatorTree,
     fresh: Fresh,
     /// What each value is declared to point to, by the variables it is bound to and the memory it comes from.
@@ -60,9 +61,8 @@ impl Shape {
         let mut shape = Self {
             id,
             unit,
-            bindings: Bindings::default(),
             by_use: Liveness::default(),
-            by_scope: Liveness::default(),
+            by_scope: OnceLock::new(),
             dominators: DominatorTree::new(&body),
             fresh: Fresh::default(),
             classes,
@@ -78,9 +78,7 @@ impl Shape {
         shape.escaped = shape.find_escaped();
         shape.given_away = shape.find_given_away();
         shape.classes = shape.find_classes(program, regions);
-        shape.bindings = Bindings::new(&shape);
         shape.by_use = Liveness::new(&shape, &Bindings::default());
-        shape.by_scope = Liveness::new(&shape, &shape.bindings);
         shape.fresh = Fresh::new(&shape);
         shape.outside = outside::find(program, &shape);
         Some(shape)
@@ -90,7 +88,7 @@ impl Shape {
     pub fn liveness(&self, holding: Holding) -> &Liveness {
         match holding {
             Holding::ByUse => &self.by_use,
-            Holding::ByScope => &self.by_scope,
+            Holding::ByScope => self.by_scope.get_or_init(|| Liveness::new(self, &Bindings::new(self))),
         }
     }
 

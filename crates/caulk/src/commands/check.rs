@@ -168,9 +168,9 @@ fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration, 
         units: program.totals().units,
         functions: program.totals().functions_with_body,
         candidates: explored.candidates,
-        confirmed: explored.confirmed - contradicted.confirmed,
+        confirmed: explored.confirmed - contradicted.len(),
         refuted: layers.into_iter().filter(|(_, count)| *count > 0).map(refuted).collect(),
-        undecided: explored.cut + explored.unexamined - (contradicted.len() - contradicted.confirmed),
+        undecided: explored.cut + explored.unexamined,
     };
 }
 

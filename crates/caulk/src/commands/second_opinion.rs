@@ -1,4 +1,4 @@
-//! A second opinion in `caulk check`: asks the prover to contradict each finding.
+//! A second opinion in `caulk check`: asks the prover to contradict what stage two confirmed.
 
 use std::collections::BTreeSet;
 
@@ -14,15 +14,13 @@ use crate::input::{self, Analysed};
 /// A contradiction that needs more is not worth the wait: those that there are show up soon. Of calls only the one that
 /// makes the block and those that free are followed; what others do is known by what they may write.
 fn config() -> ProveConfig {
-    ProveConfig { max_transfers: 1_000, max_call_depth: 0, plain_unions: true, ..ProveConfig::default() }
+    ProveConfig { max_transfers: 500, max_call_depth: 0, plain_unions: true, ..ProveConfig::default() }
 }
 
-/// Candidates that the prover contradicts, by report and place in it.
+/// Confirmed candidates that the prover contradicts, by report and place in it.
 #[derive(Default)]
 pub struct Contradicted {
     found: BTreeSet<(usize, usize)>,
-    /// How many of them were confirmed by stage two.
-    pub confirmed: usize,
 }
 
 impl Contradicted {
@@ -31,8 +29,9 @@ impl Contradicted {
         let world = World::new(&analysed.program, &analysed.models, &regions, config());
         let verdicts = exploration.verdicts.iter().enumerate();
         let open = verdicts.flat_map(|(report, list)| {
-            let shown = list.iter().enumerate().filter(|(_, verdict)| !matches!(verdict, Verdict::Refuted(_)));
-            shown.map(move |(at, _)| (report, at))
+            // What stage two left open is shown with little confidence, if at all.
+            let confirmed = list.iter().enumerate().filter(|(_, verdict)| matches!(verdict, Verdict::Confirmed(_)));
+            confirmed.map(move |(at, _)| (report, at))
         });
         let open: Vec<(usize, usize)> = open.collect();
         let is_contradicted = |&(report, at): &(usize, usize)| {
@@ -41,9 +40,7 @@ impl Contradicted {
         };
         let found: BTreeSet<(usize, usize)> =
             input::in_pool(options, || open.into_par_iter().filter(is_contradicted).collect())?;
-        let is_confirmed = |key: &&(usize, usize)| matches!(exploration.verdicts[key.0][key.1], Verdict::Confirmed(_));
-        let confirmed = found.iter().filter(is_confirmed).count();
-        Ok(Self { found, confirmed })
+        Ok(Self { found })
     }
 
     pub fn contains(&self, report: usize, at: usize) -> bool {
