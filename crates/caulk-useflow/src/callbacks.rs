@@ -7,8 +7,9 @@
 use std::sync::Arc;
 
 use caulk_ir::{Body, CallData, Callee, Constant, Inst, InstId, Operand, Type};
-use caulk_program::{CallSite, FuncId, Outcome};
-use caulk_summary::{ParamCall, Summary};
+use caulk_memory::PathRoot;
+use caulk_program::{CallSite, FuncId, Outcome, Program};
+use caulk_summary::{Action, Destination, Guard, ParamCall, Subject, Summary};
 use smallvec::SmallVec;
 
 use crate::function::View;
@@ -39,6 +40,22 @@ fn called_param(body: &Body, call: &CallData) -> Option<u32> {
 /// Whether a body calls any of its parameters.
 pub fn calls_parameters(body: &Body) -> bool {
     body.insts.values().any(|inst| inst.call().is_some_and(|call| called_param(body, call).is_some()))
+}
+
+/// Functions with a body that a function gives by name to what it calls.
+pub fn given_by_name(program: &Program, function: FuncId, body: &Body) -> Vec<FuncId> {
+    let unit = program.function(function).unit;
+    let mut given = Vec::new();
+    for call in body.insts.values().filter_map(Inst::call) {
+        for argument in &call.args {
+            if let Some(Constant::Function(f)) = body.constant(*argument) {
+                given.extend(program.resolve_function(unit, f).iter().filter(|f| program.has_body(**f)));
+            }
+        }
+    }
+    given.sort();
+    given.dedup();
+    given
 }
 
 /// The calls of a function through its parameters, its own and those of functions it passes them on to.
@@ -134,6 +151,19 @@ impl Specializer<'_, '_> {
         }
     }
 
+    /// What a library function does, and what the functions it is given do to what it passes them.
+    fn with_callbacks(&self, given: &Bound, generic: &Summary) -> Summary {
+        let mut summary = generic.clone();
+        for call in &generic.calls {
+            let Some((_, function)) = given.iter().find(|(param, _)| *param == call.param) else { continue };
+            let Some(callback) = (self.summary_of)(*function) else { continue };
+            summary.actions.extend(callback.actions.iter().filter_map(|action| passed_on(call, action)));
+        }
+        summary.actions.sort();
+        summary.actions.dedup();
+        summary
+    }
+
     /// The function an argument is.
     fn given(&self, caller: &Caller<'_>, argument: Operand) -> Option<FuncId> {
         let program = self.world.program;
@@ -155,6 +185,9 @@ impl Specializer<'_, '_> {
     /// A function's summary with some parameters known. One that calls itself is summarised twice: first as if the inner call
     /// did nothing.
     fn summarized(&self, callee: FuncId, given: &Bound, generic: &Summary, depth: usize) -> Option<Arc<Summary>> {
+        if !self.world.program.has_body(callee) {
+            return Some(Arc::new(self.with_callbacks(given, generic)));
+        }
         let body = self.world.program.body(callee)?;
         let calls_itself = self.world.program.callees(callee).any(|c| c == callee);
         let mut so_far = Arc::new(Summary::default());
@@ -168,4 +201,19 @@ impl Specializer<'_, '_> {
         }
         Some(so_far)
     }
+}
+
+/// What a callback does to its parameter, said of what is passed to it.
+fn passed_on(call: &ParamCall, action: &Action) -> Option<Action> {
+    let Subject::Value(path) = &action.subject else { return None };
+    let PathRoot::Param(index) = path.root else { return None };
+    let mut subject = call.args.get(index as usize)?.clone()?;
+    subject.steps.extend(path.steps.iter().copied());
+    let to = match &action.to {
+        // Where it goes has a name in the callback only.
+        Destination::Store(_) => Destination::Keep,
+        to => to.clone(),
+    };
+    let guard = if action.guard == Guard::Always { Guard::Always } else { Guard::Hidden };
+    Some(Action { subject: Subject::Value(subject), to, guard })
 }

@@ -7,7 +7,7 @@ use caulk_models::{
     Purity, Root, Varargs,
 };
 use caulk_program::{FuncId, Program};
-use caulk_summary::{Action, Block, BlockId, Destination, Guard, Subject, Summary};
+use caulk_summary::{Action, Block, BlockId, Destination, Guard, ParamCall, Subject, Summary};
 
 /// The summary of a function that has no body.
 pub fn summary_of(program: &Program, models: &Models, function: FuncId) -> Summary {
@@ -144,12 +144,26 @@ fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Gu
             let to = path(holder).then(Offset::Any, None);
             summary.actions.push(action(value(what), Destination::Store(to), guard));
         }
+        EffectKind::Call { function: Place { root: Root::Param(param), derefs: 0 }, with, later: false } => {
+            let args = with.iter().map(passed).collect();
+            summary.calls.push(ParamCall { param: u32::from(*param), args, open: true });
+        }
         EffectKind::Acquire { .. }
         | EffectKind::Release { .. }
         | EffectKind::Alias { .. }
         | EffectKind::Copy { .. }
         | EffectKind::Write { .. }
         | EffectKind::Call { .. } => {}
+    }
+}
+
+/// What a library function passes to a function it is given, where the caller has a name for it.
+fn passed(pointer: &Pointer) -> Option<AccessPath> {
+    match pointer {
+        Pointer::Value(place) => Some(path(place)),
+        // Whatever is in it, over any number of links.
+        Pointer::Reachable(place) => Some(path(place).then(Offset::Any, None)),
+        _ => None,
     }
 }
 

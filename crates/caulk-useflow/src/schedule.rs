@@ -56,7 +56,7 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
     let mut statistics = Statistics::default();
     let survey = survey(program);
     let world = World { program, models, config, survey: &survey };
-    for wave in waves(program) {
+    for wave in waves(program, &survey.given) {
         let (large, small): (Vec<_>, Vec<_>) = wave.into_iter().partition(|c| c.len() > 1);
         let results: Vec<(FuncId, Outcome)> = small
             .par_iter()
@@ -234,22 +234,41 @@ fn component_levels(program: &Program, component: &[FuncId]) -> Vec<Vec<FuncId>>
 }
 
 /// Components by how far above the leaves they are.
-fn waves(program: &Program) -> Vec<Vec<&[FuncId]>> {
-    let mut level: Vec<usize> = vec![0; program.functions().len()];
+fn waves<'p>(program: &'p Program, given: &[Vec<FuncId>]) -> Vec<Vec<&'p [FuncId]>> {
+    /// Chains of functions that are given by name to one another are put in order this far.
+    const MAX_GIVEN: usize = 4;
+    let mut home: Vec<usize> = vec![0; program.functions().len()];
+    for (index, component) in program.sccs().iter().enumerate() {
+        component.iter().for_each(|f| home[f.0 as usize] = index);
+    }
+    let mut level: Vec<usize> = vec![0; program.sccs().len()];
+    let rounds = if given.iter().all(Vec::is_empty) { 0 } else { MAX_GIVEN };
+    for _ in 0..rounds {
+        raise(program, &home, &mut level, &|f| &given[f.0 as usize]);
+    }
+    // Where that goes round in a circle, calls count.
+    raise(program, &home, &mut level, &|_| &[]);
     let mut waves: Vec<Vec<&[FuncId]>> = Vec::new();
-    for component in program.sccs() {
+    for (index, component) in program.sccs().iter().enumerate() {
         if component.iter().all(|f| !program.has_body(*f)) {
             continue;
         }
-        let below = component.iter().flat_map(|f| program.callees(*f)).filter(|f| program.has_body(*f));
-        let height = below.filter(|f| !component.contains(f)).map(|f| level[f.0 as usize] + 1).max().unwrap_or(0);
-        component.iter().for_each(|f| level[f.0 as usize] = height);
+        let height = level[index];
         if waves.len() <= height {
             waves.resize_with(height + 1, Vec::new);
         }
         waves[height].push(component);
     }
     waves
+}
+
+/// Puts every component above all that it calls, and above what `besides` says.
+fn raise<'g>(program: &Program, home: &[usize], level: &mut [usize], besides: &dyn Fn(FuncId) -> &'g [FuncId]) {
+    for (index, component) in program.sccs().iter().enumerate() {
+        let below = component.iter().flat_map(|f| program.callees(*f).chain(besides(*f).iter().copied()));
+        let homes = below.filter(|f| program.has_body(*f)).map(|f| home[f.0 as usize]).filter(|h| *h != index);
+        level[index] = homes.map(|h| level[h] + 1).max().unwrap_or(0).max(level[index]);
+    }
 }
 
 /// The summaries alone.

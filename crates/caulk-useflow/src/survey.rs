@@ -4,6 +4,7 @@ use caulk_program::{FuncId, GlobalVarId, Program, TypeId};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
+use crate::callbacks::given_by_name;
 use crate::modified::{Modified, of_body, of_declaration};
 use crate::popped::popped_globals;
 use crate::refcount::released_types;
@@ -15,6 +16,8 @@ pub struct Survey {
     pub counted: FxHashSet<TypeId>,
     /// Globals that are the top of a stack.
     pub popped: FxHashSet<GlobalVarId>,
+    /// Functions that each function gives away by name: those it gives them to may call them.
+    pub given: Vec<Vec<FuncId>>,
     pub modified: Modified,
 }
 
@@ -24,16 +27,19 @@ pub fn survey(program: &Program) -> Survey {
         .par_iter()
         .map(|&f| match program.body(f) {
             Some(body) => {
-                (released_types(program, f, &body), popped_globals(program, f, &body), of_body(program, f, &body))
+                let written = of_body(program, f, &body);
+                let given = given_by_name(program, f, &body);
+                (released_types(program, f, &body), popped_globals(program, f, &body), given, written)
             }
-            None => (Vec::new(), Vec::new(), of_declaration(program, f)),
+            None => (Vec::new(), Vec::new(), Vec::new(), of_declaration(program, f)),
         })
         .collect();
     let mut survey = Survey::default();
     let mut written = Vec::with_capacity(looks.len());
-    for (released, popped, writes) in looks {
+    for (released, popped, given, writes) in looks {
         survey.counted.extend(released);
         survey.popped.extend(popped);
+        survey.given.push(given);
         written.push(writes);
     }
     survey.modified = Modified::new(program, &written);
