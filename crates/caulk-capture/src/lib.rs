@@ -15,6 +15,7 @@
 //! ```text
 //! discover -> database -> split, response -> compiler -> flags -> jobs -> exclude
 //! record   -> database (cleaned and written)
+//! glance   -> neighbours (sources nobody named)
 //! ```
 
 mod collect;
@@ -24,9 +25,11 @@ mod discover;
 mod error;
 mod exclude;
 pub mod flags;
+mod glance;
 mod job;
 mod jobs;
 mod language;
+mod neighbours;
 mod paths;
 mod record;
 mod response;
@@ -41,4 +44,5 @@ pub use flags::{Dropped, Sanitized, Why, sanitize, without_rejected};
 pub use job::{BitcodeJob, CompileJob, Job, JobList, SkipReason, Skipped, SkippedUnit};
 pub use jobs::{Duplicates, jobs_from_database, jobs_from_sources};
 pub use language::Language;
+pub use neighbours::{Lacking, NeighbourConfig, find_neighbours, written_nearby};
 pub use record::{Recorded, record};

@@ -62,7 +62,8 @@ impl Cache {
         Key(hasher.finalize().to_hex()[..32].to_owned())
     }
 
-    pub(crate) fn load(&self, key: &Key) -> Option<PackedUnit> {
+    /// The unit, and the files it was made from.
+    pub(crate) fn load(&self, key: &Key) -> Option<(PackedUnit, Vec<String>)> {
         let bytes = fs::read(self.path(key)).ok()?;
         let rest = bytes.strip_prefix(MAGIC)?;
         let (hash, rest) = rest.split_first_chunk::<32>()?;
@@ -71,14 +72,13 @@ impl Cache {
         }
         let (length, rest) = rest.split_first_chunk::<8>()?;
         let (files, unit) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
-        let unchanged = std::str::from_utf8(files).ok()?.lines().all(|line| {
-            let (hash, file) = line.split_once(' ').unwrap_or_default();
-            self.file_hash(file).is_some_and(|now| now.to_hex().as_str() == hash)
-        });
-        if !unchanged {
-            return None;
+        let mut unchanged = Vec::new();
+        for line in std::str::from_utf8(files).ok()?.lines() {
+            let (hash, file) = line.split_once(' ')?;
+            self.file_hash(file).filter(|now| now.to_hex().as_str() == hash)?;
+            unchanged.push(file.to_owned());
         }
-        PackedUnit::from_bytes(unit).ok()
+        Some((PackedUnit::from_bytes(unit).ok()?, unchanged))
     }
 
     /// Stores a unit that was compiled from `files`, beginning at `started`. Failing to is no reason to fail the run: the
@@ -180,7 +180,8 @@ mod tests {
     fn a_unit_of_unknown_files_is_not_stored() {
         let stored = Stored::new();
         let cache = Cache::open(stored.folder.path()).expect("writable");
-        let unit = cache.load(&stored.key).expect("sound");
+        let (unit, files) = cache.load(&stored.key).expect("sound");
+        assert!(matches!(files.as_slice(), [file] if file.ends_with("a.c")));
         let other = Key("4567".to_owned());
         cache.store(&other, &[], SystemTime::now(), &unit);
         assert!(cache.load(&other).is_none());

@@ -30,6 +30,8 @@ pub struct Config {
 pub struct ReadUnit {
     pub unit: PackedUnit,
     pub from_cache: bool,
+    /// Every file that was read for it, absolute; of bitcode, itself alone.
+    pub files: Vec<String>,
 }
 
 /// A unit that could not be read.
@@ -73,9 +75,9 @@ pub fn read_units(
 fn read_unit(job: &Job, config: &Config, scratch: &Path, number: usize) -> Result<ReadUnit, String> {
     let key = config.cache.as_ref().map(|cache| (cache, cache.key(job, &config.clang)));
     if let Some((cache, key)) = &key
-        && let Some(unit) = cache.load(key)
+        && let Some((unit, files)) = cache.load(key)
     {
-        return Ok(ReadUnit { unit, from_cache: true });
+        return Ok(ReadUnit { unit, from_cache: true, files });
     }
     let bitcode = scratch.join(format!("{number}.bc"));
     let rule = scratch.join(format!("{number}.d"));
@@ -89,7 +91,7 @@ fn read_unit(job: &Job, config: &Config, scratch: &Path, number: usize) -> Resul
     if let Some((cache, key)) = &key {
         cache.store(key, &files, started, &unit);
     }
-    Ok(ReadUnit { unit, from_cache: false })
+    Ok(ReadUnit { unit, from_cache: false, files })
 }
 
 /// Reads and lowers one bitcode file. A mistake of ours in one odd unit must not end the run.

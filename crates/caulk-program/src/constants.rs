@@ -23,9 +23,15 @@ pub(crate) struct Constants {
 }
 
 impl Constants {
-    pub fn new(world: &World<'_>, facts: &[Facts], variables: &Variables, is_whole_program: bool) -> Self {
+    /// `is_closed` tells of which variables all writers were read.
+    pub fn new(
+        world: &World<'_>,
+        facts: &[Facts],
+        variables: &Variables,
+        is_closed: &dyn Fn(GlobalVarId) -> bool,
+    ) -> Self {
         let plain = || world.globals.iter().filter(|(_, shape)| shape.is_plain);
-        let constant = |id| variables.constant(world, id, is_whole_program).map(|c| (id, c));
+        let constant = |id| variables.constant(world, id, is_closed(id)).map(|c| (id, c));
         let hooks = plain().filter_map(|(id, _)| Some((id, variables.hook(world, id)?))).collect();
         let variables = plain().filter_map(|(id, _)| constant(id)).collect();
         let told = facts.iter().flat_map(|f| f.bodies.iter().map(|b| b.result));

@@ -107,7 +107,11 @@ impl Program {
         let calls = Calls::new(&world, &facts, &config);
         let variables = Variables::new(&world, &facts);
         let is_whole = has_entry(&world, &config);
-        let constants = Constants::new(&world, &facts, &variables, is_whole);
+        let constants = Constants::new(&world, &facts, &variables, &|id| {
+            let global = world.global(id);
+            let unit = &world.units[linked.globals[id].unit.index()].unit;
+            is_whole || config.settled_variables.iter().any(|s| s == unit.str(global.symbol))
+        });
         drop(world);
         let bodies: Vec<BodyFacts> = facts.iter().flat_map(|f: &Facts| f.bodies.iter().copied()).collect();
         drop(facts);

@@ -107,13 +107,13 @@ impl Variables {
     }
 
     /// The number a variable always holds: one that cannot be written, or that nobody writes. What has external linkage
-    /// and is no constant may be written by code that was not read, unless there is a whole program.
-    pub fn constant(&self, world: &World<'_>, variable: GlobalVarId, is_whole_program: bool) -> Option<Constant> {
+    /// and is no constant may be written by code that was not read, unless all of that is known (`is_closed`).
+    pub fn constant(&self, world: &World<'_>, variable: GlobalVarId, is_closed: bool) -> Option<Constant> {
         let global = world.global(variable);
         if !world.linked.globals[variable].is_defined || matches!(global.linkage, Linkage::Weak | Linkage::Common) {
             return None;
         }
-        let is_closed = is_whole_program || global.linkage == Linkage::Internal;
+        let is_closed = is_closed || global.linkage == Linkage::Internal;
         let never_written = || {
             is_closed
                 && !self.is_shared[variable]

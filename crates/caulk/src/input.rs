@@ -7,12 +7,15 @@ use caulk_capture::{Duplicates, Job, JobList, Request, collect};
 use caulk_explore::{Exploration, ExploreConfig, explore as run_stage_two};
 use caulk_frontend::{Cache, Clang, Config, LostUnit, read_units};
 use caulk_ir::PackedUnit;
+use caulk_ir::entity::Entity;
 use caulk_models::Models;
-use caulk_program::{Program, ProgramConfig, UnitInput};
+use caulk_program::{FuncId, Program, ProgramConfig, UnitId, UnitInput};
+use caulk_report::ReportConfig;
 use caulk_useflow::{Analysis, UseflowConfig};
 
 use crate::arguments::{InputOptions, ModelOptions};
 use crate::error::{Error, Exit};
+use crate::neighbours::{self, Context};
 use crate::progress;
 
 const DEFAULT_CACHE: &str = ".caulk";
@@ -26,6 +29,10 @@ pub struct Read {
     pub from_cache: usize,
     /// Entries of the database that are no units of ours (assembler, duplicates), in words; empty when there are none.
     pub skipped: String,
+    /// How many units were named. Those after them are context: they are linked, and nothing of them is reported.
+    pub named: usize,
+    /// Variables of the context that nobody writes, as far as can be seen.
+    pub settled: Vec<String>,
     /// When each unit was compiled, in the order of the units. A source that is newer is not what was read.
     pub compiled: Vec<SystemTime>,
 }
@@ -41,13 +48,27 @@ impl Read {
     pub fn exit(&self) -> Exit {
         if self.lost.is_empty() { Exit::Clean } else { Exit::Incomplete }
     }
+
+    pub fn is_context(&self, unit: UnitId) -> bool {
+        unit.index() >= self.named
+    }
 }
 
 pub fn threads(options: &InputOptions) -> usize {
     options.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
 }
 
+/// What the user named, and the neighbours that define what it lacks.
 pub fn read(options: &InputOptions) -> Result<Read, Error> {
+    read_with(options, !options.no_neighbours)
+}
+
+/// What the user named, alone.
+pub fn read_given(options: &InputOptions) -> Result<Read, Error> {
+    read_with(options, false)
+}
+
+fn read_with(options: &InputOptions, with_neighbours: bool) -> Result<Read, Error> {
     let list = collect_jobs(options)?;
     let clang = Clang::find(options.clang.as_deref())?;
     let cache = if options.no_cache {
@@ -63,11 +84,21 @@ pub fn read(options: &InputOptions) -> Result<Read, Error> {
         bar.inc(1);
     })?;
     bar.finish_and_clear();
-    let read = sort_results(&list, results, started);
+    let is_bare = list.databases.is_empty();
+    let context = if with_neighbours && is_bare {
+        neighbours::read(&list, &results, &config, options)
+    } else {
+        Context::default()
+    };
+    let mut read = sort_results(&list, results, started);
     tell_lost(&read);
     if read.units.is_empty() {
         return Err(Error::NothingRead(read.wanted));
     }
+    read.wanted += context.units.len();
+    read.compiled.extend(context.units.iter().map(|_| started));
+    read.units.extend(context.units.into_iter().map(|unit| ReadUnit { unit, output_hint: None }));
+    read.settled = context.settled;
     Ok(read)
 }
 
@@ -97,6 +128,8 @@ fn sort_results(list: &JobList, results: Vec<Result<caulk_frontend::ReadUnit, Lo
         wanted: 0,
         from_cache: 0,
         skipped: list.skipped.summary(),
+        named: 0,
+        settled: Vec::new(),
         compiled: Vec::with_capacity(results.len()),
     };
     for (job, result) in list.jobs.iter().zip(results) {
@@ -113,6 +146,7 @@ fn sort_results(list: &JobList, results: Vec<Result<caulk_frontend::ReadUnit, Lo
             Err(lost) => read.lost.push(lost),
         }
     }
+    read.named = read.units.len();
     read.wanted = read.units.len() + read.lost.len();
     read
 }
@@ -140,8 +174,9 @@ pub fn link(read: &mut Read, options: &InputOptions) -> Result<Program, Error> {
         .into_iter()
         .map(|unit| UnitInput { packed: unit.unit, output_hint: unit.output_hint })
         .collect();
+    let config = ProgramConfig { settled_variables: read.settled.clone(), ..ProgramConfig::default() };
     let spinner = progress::spinner("linking", options.quiet);
-    let program = in_pool(options, || Program::link(inputs, ProgramConfig::default()));
+    let program = in_pool(options, || Program::link(inputs, config));
     spinner.finish_and_clear();
     program
 }
@@ -165,6 +200,22 @@ pub struct Analysed {
     pub analysis: Analysis,
 }
 
+impl Analysed {
+    /// Whether a function belongs to a unit that was read for what it defines only.
+    pub fn is_context(&self, function: FuncId) -> bool {
+        self.read.is_context(self.program.function(function).unit)
+    }
+}
+
+/// How findings are reported, with what the settings say of it.
+pub fn report_config(options: &InputOptions) -> ReportConfig {
+    let mut config = ReportConfig::default();
+    if !options.system_folders.is_empty() {
+        config.system_folders = options.system_folders.clone();
+    }
+    config
+}
+
 /// Reads, links and runs stage one.
 pub fn analyse(options: &InputOptions, models: &ModelOptions) -> Result<Analysed, Error> {
     let models = Models::with_files(&models.models)?;
@@ -172,8 +223,12 @@ pub fn analyse(options: &InputOptions, models: &ModelOptions) -> Result<Analysed
     let program = link(&mut read, options)?;
     let config = UseflowConfig::default();
     let spinner = progress::spinner("stage one", options.quiet);
-    let analysis = in_pool(options, || caulk_useflow::analyse(&program, &models, &config))?;
+    let mut analysis = in_pool(options, || caulk_useflow::analyse(&program, &models, &config))?;
     spinner.finish_and_clear();
+    // What context loses is nobody's question.
+    for function in program.functions().filter(|f| read.is_context(program.function(*f).unit)) {
+        analysis.reports[function.0 as usize].candidates.clear();
+    }
     Ok(Analysed { read, program, models, config, analysis })
 }
 

@@ -9,6 +9,7 @@ mod arguments;
 mod commands;
 mod error;
 mod input;
+mod neighbours;
 mod progress;
 mod settings;
 mod show;

@@ -114,8 +114,4 @@ pub struct CheckOptions {
     /// Suppressions of the settings.
     #[arg(skip)]
     pub ignores: Vec<Ignore>,
-
-    /// Folders of headers that are not the user's, if the settings name any.
-    #[arg(skip)]
-    pub system_folders: Vec<String>,
 }

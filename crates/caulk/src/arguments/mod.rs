@@ -94,6 +94,10 @@ pub struct InputOptions {
     #[arg(long)]
     pub all_flag_sets: bool,
 
+    /// Where sources are named one by one: do not read those beside their headers that define what they use.
+    #[arg(long)]
+    pub no_neighbours: bool,
+
     /// How many units to work on at once [default: all cores].
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<std::num::NonZeroUsize>,
@@ -121,6 +125,10 @@ pub struct InputOptions {
     /// Read no caulk.toml.
     #[arg(long)]
     pub no_config: bool,
+
+    /// Folders of headers that are not the user's, if the settings name any.
+    #[arg(skip)]
+    pub system_folders: Vec<String>,
 
     /// Flags for clang, for sources that no database describes; added to those of a database.
     #[arg(last = true, value_name = "CLANG_FLAGS")]

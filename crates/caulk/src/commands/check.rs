@@ -30,10 +30,7 @@ pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
     }
     let baseline = options.baseline.as_deref().map(read_baseline).transpose()?;
     let analysed = input::analyse(&options.input, &options.models)?;
-    let mut config = ReportConfig::default();
-    if !options.system_folders.is_empty() {
-        config.system_folders = options.system_folders.clone();
-    }
+    let config = input::report_config(&options.input);
     let sources = Sources::new(&root, config.max_source);
     let exploration = input::explore(&options.input, &analysed)?;
     let contradicted = match options.second_opinion.unwrap_or(true) {
@@ -66,8 +63,8 @@ fn read_baseline(path: &Path) -> Result<Baseline, Error> {
 
 /// The files of the project itself, as the report names them.
 fn files_of(analysed: &Analysed, config: &ReportConfig, root: &Path) -> Vec<String> {
-    let units = analysed.program.units().map(|(_, packed)| &packed.unit);
-    let files = units.flat_map(|unit| unit.files.values().map(|file| unit.str(*file)));
+    let units = analysed.program.units().filter(|(id, _)| !analysed.read.is_context(*id));
+    let files = units.map(|(_, packed)| &packed.unit).flat_map(|unit| unit.files.values().map(|file| unit.str(*file)));
     let own: BTreeSet<String> =
         files.filter(|file| !config.is_system(file)).map(|file| shown_path(file, root)).collect();
     own.into_iter().collect()
@@ -153,7 +150,7 @@ fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration, 
     let Analysed { read, program, analysis, .. } = analysed;
     let lost = |unit: &caulk_frontend::LostUnit| LostUnit { source: unit.source.clone(), reason: unit.reason.clone() };
     report.units_not_read = read.lost.iter().map(lost).collect();
-    let cut = program.functions().filter(|f| analysis.summary(*f).cut);
+    let cut = program.functions().filter(|f| analysis.summary(*f).cut && !analysed.is_context(*f));
     report.functions_cut = cut.map(|f| program.function(f).name.to_owned()).collect();
     report.functions_cut.sort();
     let explored = &exploration.statistics;

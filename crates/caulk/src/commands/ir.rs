@@ -9,7 +9,7 @@ use crate::error::{Error, Exit};
 use crate::input;
 
 pub fn run(options: &IrOptions) -> Result<Exit, Error> {
-    let read = input::read(&options.input)?;
+    let read = input::read_given(&options.input)?;
     let mut out = std::io::stdout().lock();
     match &options.function {
         None => {

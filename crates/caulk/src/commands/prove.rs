@@ -18,8 +18,11 @@ use crate::input;
 pub fn run(options: &ProveOptions) -> Result<Exit, Error> {
     let models = Models::with_files(&options.models.models)?;
     let mut read = input::read(&options.input)?;
+    // Nothing is proved by what is only likely.
+    read.settled.clear();
     let program = input::link(&mut read, &options.input)?;
-    let mut functions: Vec<FuncId> = program.functions().filter(|f| program.has_body(*f)).collect();
+    let is_wanted = |f: &FuncId| program.has_body(*f) && !read.is_context(program.function(*f).unit);
+    let mut functions: Vec<FuncId> = program.functions().filter(is_wanted).collect();
     if !options.function.is_empty() {
         functions = Vec::new();
         for name in &options.function {

@@ -31,12 +31,12 @@ pub fn run(options: &SummariesOptions) -> Result<Exit, Error> {
     Ok(analysed.read.exit())
 }
 
-/// The functions asked for; without a name, all of the program that do anything.
+/// The functions asked for; without a name, all of what was named that do anything.
 fn wanted(analysed: &Analysed, name: Option<&str>) -> Result<Vec<FuncId>, Error> {
     let program = &analysed.program;
     let Some(name) = name else {
         let has_effect = |f: &FuncId| program.has_body(*f) && !analysed.analysis.summary(*f).is_empty();
-        return Ok(program.functions().filter(has_effect).collect());
+        return Ok(program.functions().filter(|f| has_effect(f) && !analysed.is_context(*f)).collect());
     };
     let found = program.functions_named(name);
     if found.is_empty() { Err(Error::NoSuchFunction(name.to_owned(), String::new())) } else { Ok(found) }

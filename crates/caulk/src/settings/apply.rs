@@ -38,6 +38,8 @@ impl Settings {
         input.exclude.extend(self.exclude.iter().cloned());
         input.flags.splice(0..0, self.flags.iter().cloned());
         input.all_flag_sets |= self.all_flag_sets;
+        input.no_neighbours |= self.no_neighbours;
+        input.system_folders = self.system_folders.clone();
         input.no_cache |= self.no_cache;
         input.quiet |= self.quiet;
         input.jobs = input.jobs.or(self.jobs);
@@ -60,7 +62,6 @@ impl Settings {
         check.color = check.color.or(self.color);
         check.full_path |= self.full_path;
         check.root = self.folder.clone();
-        check.system_folders = self.system_folders.clone();
         let ignores = self.ignore.iter().enumerate().map(|(i, setting)| ignore(i, setting));
         check.ignores = ignores.collect::<Result<_, _>>()?;
         Ok(())

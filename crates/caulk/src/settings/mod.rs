@@ -33,6 +33,8 @@ pub struct Settings {
     pub exclude: Vec<String>,
     /// Read a file once for every set of flags it is compiled with.
     pub all_flag_sets: bool,
+    /// Where sources are named one by one: do not read those beside their headers that define what they use.
+    pub no_neighbours: bool,
     /// Flags for clang, added to those of the database.
     pub flags: Vec<String>,
     /// How many units to work on at once.
