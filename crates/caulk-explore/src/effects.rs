@@ -4,6 +4,8 @@
 //! end of one path (or of several that do the same): conditions over what the callee was given, memory written, objects
 //! freed or kept, and the value returned. `apply.rs` puts a caller's values in place of the callee's symbols.
 
+use std::collections::BTreeSet;
+
 use caulk_program::FuncId;
 use caulk_solver::{Facts, TermId, TermPool};
 use smallvec::SmallVec;
@@ -33,6 +35,8 @@ pub struct Effect {
     pub failed: bool,
     /// The branches of a path that goes this way, or those that all of several share: what a reader is told of it.
     pub edges: Vec<Edge>,
+    /// What was stored where it cannot be told: under an unknown address, or at one place on one way and elsewhere on another.
+    held_somewhere: BTreeSet<TermId>,
 }
 
 /// All ways a function may go, in terms of its own pool.
@@ -85,7 +89,10 @@ pub fn work_out(world: &World<'_>, function: FuncId, given: &Given, max_steps: u
     if parts.len() > world.config.max_effects {
         return None;
     }
-    let finish = |(effect, facts): (Effect, Facts)| Effect { literals: facts.literals().to_vec(), ..effect };
+    let finish = |(mut effect, facts): (Effect, Facts)| {
+        keep_what_is_held(&machine, &mut effect);
+        Effect { literals: facts.literals().to_vec(), ..effect }
+    };
     let parts: Vec<Effect> = parts.into_iter().map(finish).collect();
     let mut opaque: Vec<FuncId> = std::mem::take(&mut machine.opaque).into_iter().collect();
     // What the function may write, its callees included, is known as well: less exact, and as short as can be.
@@ -125,6 +132,7 @@ fn merge_parts(machine: &mut Machine<'_>, parts: Vec<(Effect, Facts)>, likeness:
 
 fn merge_into(machine: &mut Machine<'_>, known: &mut Effect, other: Effect) {
     known.failed &= other.failed;
+    known.held_somewhere.extend(other.held_somewhere);
     known.edges.retain(|edge| other.edges.contains(edge));
     if known.result != other.result
         && let Some(result) = known.result
@@ -143,6 +151,11 @@ fn merge_into(machine: &mut Machine<'_>, known: &mut Effect, other: Effect) {
         }
         let find = |list: &[(Key, Content)]| list.iter().find(|(at, _)| at == key).map(|(_, c)| *c);
         let is_same = find(&known.writes) == find(&other.writes);
+        if !is_same {
+            // Where it is on one of the ways cannot be said any more, but there it is held.
+            let lost = [&known.writes, &other.writes].map(|writes| find(writes).and_then(|c| c.points));
+            known.held_somewhere.extend(lost.into_iter().flatten());
+        }
         let value = if is_same { content.value } else { machine.anew(content.value) };
         writes.push((*key, machine.content(*key, value, content.bytes, content.class)));
     }
@@ -150,11 +163,30 @@ fn merge_into(machine: &mut Machine<'_>, known: &mut Effect, other: Effect) {
     known.writes = writes;
 }
 
+/// Objects of callers, or made for them, of which only so much is known that somebody holds them.
+fn keep_what_is_held(machine: &Machine<'_>, effect: &mut Effect) {
+    let held = std::mem::take(&mut effect.held_somewhere);
+    let is_object = |root: &TermId| matches!(machine.origin(*root), Origin::Block(_) | Origin::Param(_));
+    for root in held.into_iter().filter(is_object) {
+        match effect.fates.iter_mut().find(|(of, _)| *of == root) {
+            Some((_, fate)) if *fate == Fate::Live => *fate = Fate::Kept,
+            Some(_) => {}
+            None => effect.fates.push((root, Fate::Kept)),
+        }
+    }
+    effect.fates.sort_unstable();
+}
+
 fn effect_of(machine: &mut Machine<'_>, end: &End) -> Effect {
     let state = &end.state;
     let mut writes = Vec::new();
+    // What was stored where nobody can say is somebody's all the same.
+    let mut held_somewhere: BTreeSet<TermId> = BTreeSet::new();
     for (key, content) in state.memory.iter() {
         let root = machine.root(key.base);
+        if root.is_none() {
+            held_somewhere.extend(content.points);
+        }
         let is_own = root.is_none_or(|r| matches!(machine.origin(r), Origin::Local(_)));
         let is_unchanged = machine.symbols.origin(&machine.pool, content.value) == Some(Origin::Initial(key));
         if !is_own && !is_unchanged {
@@ -169,7 +201,7 @@ fn effect_of(machine: &mut Machine<'_>, end: &End) -> Effect {
         (Origin::Block(_), Fate::Freed) => false,
         _ => true,
     };
-    let fates = state.fates.iter().filter(|(r, f)| matters(r, f)).map(|(r, f)| (*r, *f)).collect();
+    let fates: Vec<(TermId, Fate)> = state.fates.iter().filter(|(r, f)| matters(r, f)).map(|(r, f)| (*r, *f)).collect();
     let zero = machine.pool.constant(64, 0);
     let mut failed = !state.failures.is_empty();
     for (_, result) in &state.allocations {
@@ -180,5 +212,5 @@ fn effect_of(machine: &mut Machine<'_>, end: &End) -> Effect {
     }
     let copies = state.copies.to_vec();
     let edges = state.trail.edges();
-    Effect { literals: Vec::new(), result: end.result, writes, copies, fates, failed, edges }
+    Effect { literals: Vec::new(), result: end.result, writes, copies, fates, failed, edges, held_somewhere }
 }

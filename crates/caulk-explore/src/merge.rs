@@ -49,6 +49,17 @@ impl SymbolSet {
     }
 }
 
+/// The first two of the paths that parted last.
+fn nearest(states: &[State]) -> (usize, usize) {
+    let distance = |(one, other): &(usize, usize)| {
+        let (a, b) = (states[*one].facts.literals(), states[*other].facts.literals());
+        let common = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+        a.len() + b.len() - 2 * common
+    };
+    let pairs = (0..states.len()).flat_map(|one| (one + 1..states.len()).map(move |other| (one, other)));
+    pairs.min_by_key(distance).unwrap_or((0, 1))
+}
+
 impl Search<'_, '_> {
     /// Paths at the start of a block.
     pub fn merge(&mut self, block: BlockId, states: Vec<State>) -> Vec<State> {
@@ -97,15 +108,15 @@ impl Search<'_, '_> {
         groups.into_values().flat_map(|group| self.reduce(group, each)).collect()
     }
 
-    /// The first few stay as they are; the rest become one.
+    /// As many as may be stay as they are: those that parted last become one.
     fn reduce(&mut self, mut states: Vec<State>, limit: usize) -> Vec<State> {
-        while states.len() > limit {
-            let Some(last) = states.pop() else { break };
-            let Some(one) = states.last_mut() else { break };
-            self.blur(one, &last);
-            one.is_blurred = true;
-            // A guarded summary of such paths is none.
-            self.cut |= !self.is_leak_search();
+        while states.len() > limit.max(1) {
+            let (one, other) = nearest(&states);
+            let other = states.remove(other);
+            self.blur(&mut states[one], &other);
+            states[one].is_blurred = true;
+            // A guarded summary of such paths is none; a drawing of them is better than none.
+            self.cut |= !self.is_leak_search() && self.transitions.is_none();
         }
         states
     }

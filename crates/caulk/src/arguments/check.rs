@@ -78,7 +78,7 @@ pub struct CheckOptions {
     #[arg(long, value_name = "FILE")]
     pub write_baseline: Option<PathBuf>,
 
-    /// Hold findings back that the prover contradicts (docs/prove.md) [default: true].
+    /// Hold findings back that the prover contradicts (docs/prove.md) [default: false].
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub second_opinion: Option<bool>,
 

@@ -33,7 +33,7 @@ pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
     let config = input::report_config(&options.input);
     let sources = Sources::new(&root, config.max_source);
     let exploration = input::explore(&options.input, &analysed)?;
-    let contradicted = match options.second_opinion.unwrap_or(true) {
+    let contradicted = match options.second_opinion.unwrap_or(false) {
         true => Contradicted::new(&options.input, &analysed, &exploration)?,
         false => Contradicted::default(),
     };
