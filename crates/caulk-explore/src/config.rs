@@ -23,8 +23,10 @@ pub struct ExploreConfig {
     pub max_special_states: usize,
     /// Sets of constants that callers give a function, each followed on its own.
     pub max_givens: usize,
-    /// Callees whose effects wait for each other's, in a chain.
+    /// The longest chain of callees below one that is executed for another of its cycle.
     pub max_callee_depth: u32,
+    /// Callees whose effects wait for each other's in a chain, in a cycle or not.
+    pub max_waiting: u32,
     /// Parts of a guarded summary.
     pub max_effects: usize,
     /// Callees of a callee that were taken by their summaries, each named in the guarded summary.
@@ -49,6 +51,7 @@ impl Default for ExploreConfig {
             max_special_states: 48,
             max_givens: 4,
             max_callee_depth: 5,
+            max_waiting: 32,
             max_effects: 8,
             max_opaque: 16,
             max_targets: 4,

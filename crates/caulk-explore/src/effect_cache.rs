@@ -38,9 +38,9 @@ impl EffectCache {
         let slots = std::iter::repeat_with(OnceLock::new).take(program.functions().len()).collect();
         Self {
             slots,
-            order: Order::new(program, &|f| is_executed(f, config.max_callee_size)),
+            order: Order::new(program, &|f| is_executed(f, config.max_callee_size), config.max_waiting),
             special: Mutex::default(),
-            special_order: Order::new(program, &|f| is_executed(f, config.max_special_size)),
+            special_order: Order::new(program, &|f| is_executed(f, config.max_special_size), config.max_waiting),
         }
     }
 

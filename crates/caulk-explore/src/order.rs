@@ -11,6 +11,8 @@ use caulk_program::{FuncId, Program};
 pub struct Order {
     /// By function; None for those that are never executed as callees.
     places: Vec<Option<Place>>,
+    /// How many may wait for each other in a chain: each waits on the stack.
+    max_waiting: u32,
 }
 
 /// A function whose own guarded summary is being made.
@@ -31,8 +33,8 @@ struct Place {
 }
 
 impl Order {
-    pub fn new(program: &Program, is_executed: &impl Fn(FuncId) -> bool) -> Self {
-        let mut order = Self { places: vec![None; program.functions().len()] };
+    pub fn new(program: &Program, is_executed: &impl Fn(FuncId) -> bool, max_waiting: u32) -> Self {
+        let mut order = Self { places: vec![None; program.functions().len()], max_waiting };
         let mut seen = vec![false; program.functions().len()];
         let mut rank = 0;
         let mut components = vec![0; program.functions().len()];
@@ -73,7 +75,10 @@ impl Order {
     pub fn may_ask(&self, asker: Asker, callee: FuncId, max_depth: u32) -> bool {
         let [Some(from), Some(to)] = [asker.function, callee].map(|f| self.places[f.0 as usize]) else { return false };
         let is_cycle = from.component == to.component;
-        to.rank < from.rank && (!is_cycle || (asker.in_cycles && to.depth <= max_depth))
+        // Whoever is at the end of so many asks nobody: where chains are cut depends on the program alone.
+        let is_end = from.depth % self.max_waiting.max(1) == 0;
+        let is_below = to.rank < from.rank && to.depth < from.depth;
+        !is_end && is_below && (!is_cycle || (asker.in_cycles && to.depth <= max_depth))
     }
 
     /// Whether two functions may call each other.

@@ -393,3 +393,20 @@ fn a_leak_stands_with_a_second_opinion_and_without() {
     }
     project.run(&["check", "leak.c", "--second-opinion=perhaps"]).fails(&["--second-opinion"]);
 }
+
+/// Each function of the chain is followed with what the next one tells, and there is only so much stack.
+#[test]
+fn calls_of_any_depth() {
+    const CALLS: usize = 3_000;
+    let mut source = format!("#include <stdlib.h>\nchar *f{CALLS}(int n) {{ return n == 2 ? NULL : malloc(n); }}\n");
+    for f in (0..CALLS).rev() {
+        source += &format!("char *f{f}(int n) {{ if (n == 7) return NULL; return f{}(n); }}\n", f + 1);
+    }
+    source +=
+        "int top(int n)\n{\n    char *p = f0(n);\n    if (!p)\n        return 0;\n    if (n > 4)\n        return 1;\n";
+    source += "    free(p);\n    return 2;\n}\n";
+    let project = Project::new(&[("deep.c", &source)]);
+    let run = project.run(&["check", "deep.c", "--no-cache", "--quiet"]);
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    assert!(run.stdout.contains("`p` is leaked here"), "{}", run.stdout);
+}
