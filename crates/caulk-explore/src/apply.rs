@@ -195,11 +195,11 @@ impl Machine<'_> {
     fn meet_fate(&mut self, state: &mut State, site: &Site<'_>, address: TermId, fate: Fate) {
         let Some(root) = self.root(address) else { return };
         match (state.tracked, fate) {
-            (_, Fate::Live) => drop(state.fates.entry(root).or_insert(Fate::Live)),
-            (None, fate) => drop(state.fates.insert(root, fate)),
+            (_, Fate::Live) => state.fates.set_first(root, Fate::Live),
+            (None, fate) => state.fates.set(root, fate),
             (Some(object), Fate::Kept) => {
                 if matches!(self.origin(root), Origin::Block(_)) && root != object {
-                    state.fates.insert(root, Fate::Kept);
+                    state.fates.set(root, Fate::Kept);
                 }
                 if self.leads_to(state, address, object) {
                     self.settle(state, Fate::Kept);
@@ -210,7 +210,7 @@ impl Machine<'_> {
                 if self.leads_to(state, address, object) {
                     state.trail.add(site.inst, Event::FreedWithHolder);
                 }
-                state.fates.insert(root, Fate::Freed);
+                state.fates.set(root, Fate::Freed);
             }
         }
     }

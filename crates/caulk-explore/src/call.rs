@@ -298,7 +298,7 @@ impl<'a> Machine<'a> {
         for &arg in &site.args {
             match state.tracked {
                 Some(object) if self.leads_to(state, arg, object) => self.settle(state, Fate::Kept),
-                None => drop(self.root(arg).map(|root| state.fates.insert(root, Fate::Kept))),
+                None => drop(self.root(arg).map(|root| state.fates.set(root, Fate::Kept))),
                 _ => {}
             }
         }
@@ -342,7 +342,7 @@ impl<'a> Machine<'a> {
                 Some(_) => self.settle(&mut state, Fate::Kept),
                 None => {
                     if let Some(root) = self.root(value) {
-                        state.fates.insert(root, Fate::Kept);
+                        state.fates.set(root, Fate::Kept);
                     }
                     out.push(state);
                 }
@@ -366,7 +366,7 @@ impl<'a> Machine<'a> {
         match to {
             Destination::Keep | Destination::Unknown => match state.tracked {
                 Some(_) => self.settle(state, Fate::Kept),
-                None => drop(self.root(value).map(|root| state.fates.insert(root, Fate::Kept))),
+                None => drop(self.root(value).map(|root| state.fates.set(root, Fate::Kept))),
             },
             Destination::Free { .. } if is_object => self.settle(state, Fate::Freed),
             // What else was done to what the holder holds, nobody said.
@@ -374,7 +374,7 @@ impl<'a> Machine<'a> {
             Destination::Free { deep } => {
                 if let Some(root) = self.root(value) {
                     // What is in it went elsewhere before, or was freed too: none of it is the caller's any more.
-                    state.fates.insert(root, if *deep { Fate::Kept } else { Fate::Freed });
+                    state.fates.set(root, if *deep { Fate::Kept } else { Fate::Freed });
                     state.trail.add(site.inst, Event::FreedWithHolder);
                 }
             }
@@ -511,7 +511,7 @@ impl<'a> Machine<'a> {
             written.push((place, class, happens.then_some(address)));
         }
         if happens {
-            state.fates.entry(address).or_insert(Fate::Live);
+            state.fates.set_first(address, Fate::Live);
         }
         if is_wanted {
             if !self.keep_nonnull(state, address) {

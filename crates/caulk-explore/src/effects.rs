@@ -201,7 +201,7 @@ fn effect_of(machine: &mut Machine<'_>, end: &End) -> Effect {
         (Origin::Block(_), Fate::Freed) => false,
         _ => true,
     };
-    let fates: Vec<(TermId, Fate)> = state.fates.iter().filter(|(r, f)| matters(r, f)).map(|(r, f)| (*r, *f)).collect();
+    let fates: Vec<(TermId, Fate)> = state.fates.iter().filter(|(r, f)| matters(r, f)).collect();
     let zero = machine.pool.constant(64, 0);
     let mut failed = !state.failures.is_empty();
     for (_, result) in &state.allocations {

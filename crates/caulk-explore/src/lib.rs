@@ -16,6 +16,7 @@ mod config;
 mod effect_cache;
 mod effects;
 mod evaluate;
+mod fates;
 mod frame;
 mod machine;
 mod memory;

@@ -1,5 +1,7 @@
 //! The store of one path: cells that differ from what they held at first.
 
+use std::ops::Range;
+
 use caulk_solver::TermId;
 
 use crate::frame::Class;
@@ -38,17 +40,22 @@ impl Memory {
         self.cells.iter().map(|(key, content)| (*key, content))
     }
 
-    /// Cells at one base that overlap a run of bytes.
-    pub fn overlapping(&self, key: Key, bytes: u64) -> impl Iterator<Item = (Key, &Content)> {
+    /// Where cells at one base that overlap a run of bytes can be.
+    fn window(&self, key: Key, bytes: u64) -> Range<usize> {
         /// No cell is longer than this.
         const LONGEST: i64 = 64;
         let end = key.offset.saturating_add(bytes.min(i64::MAX as u64) as i64);
         let first = Key { offset: key.offset.saturating_sub(LONGEST), ..key };
         let from = self.cells.partition_point(|cell| cell.0 < first);
-        self.cells[from..]
+        let inside = self.cells[from..].iter().take_while(|(at, _)| at.base == key.base && at.offset < end);
+        from..from + inside.count()
+    }
+
+    /// Cells at one base that overlap a run of bytes.
+    pub fn overlapping(&self, key: Key, bytes: u64) -> impl Iterator<Item = (Key, &Content)> {
+        self.cells[self.window(key, bytes)]
             .iter()
-            .take_while(move |(at, _)| at.base == key.base && at.offset < end)
-            .filter(move |(at, content)| at.offset.saturating_add(content.bytes as i64) > key.offset)
+            .filter(move |cell| reaches(cell, key.offset))
             .map(|(at, content)| (*at, content))
     }
 
@@ -90,6 +97,13 @@ impl Memory {
     }
 
     pub fn set(&mut self, key: Key, content: Content) {
+        let mut overlapping = self.window(key, content.bytes).filter(|at| reaches(&self.cells[*at], key.offset));
+        if let (Some(at), None) = (overlapping.next(), overlapping.next())
+            && self.cells[at].0 == key
+        {
+            self.cells[at].1 = content;
+            return;
+        }
         self.clear(key, content.bytes);
         let at = self.cells.partition_point(|cell| cell.0 < key);
         self.cells.insert(at, (key, content));
@@ -103,10 +117,15 @@ impl Memory {
 
     /// Takes away what overlaps a run of bytes.
     fn clear(&mut self, key: Key, bytes: u64) {
-        if self.overlapping(key, bytes).next().is_some() {
-            let covered: Vec<Key> = self.overlapping(key, bytes).map(|(at, _)| at).collect();
-            self.cells.retain(|cell| !covered.contains(&cell.0));
+        let window = self.window(key, bytes);
+        let mut kept = window.start;
+        for at in window.clone() {
+            if !reaches(&self.cells[at], key.offset) {
+                self.cells[kept] = self.cells[at];
+                kept += 1;
+            }
         }
+        self.cells.drain(kept..window.end);
     }
 
     pub fn zero(&mut self, key: Key, bytes: u64) {
@@ -120,4 +139,9 @@ impl Memory {
     pub fn forget_zeroes(&mut self, base: TermId) {
         self.zeroed.retain(|(at, ..)| *at != base);
     }
+}
+
+/// Whether a cell that begins before the end of a run of bytes overlaps it.
+fn reaches((at, content): &(Key, Content), offset: i64) -> bool {
+    at.offset.saturating_add(content.bytes as i64) > offset
 }

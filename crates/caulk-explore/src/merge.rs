@@ -149,7 +149,7 @@ impl Search<'_, '_> {
         };
         let Some(object) = state.tracked else {
             if !self.is_leak_search() {
-                signature.fates = state.fates.iter().map(|(root, fate)| (*root, *fate)).collect();
+                signature.fates = state.fates.iter().collect();
             }
             return signature;
         };
@@ -204,8 +204,9 @@ impl Search<'_, '_> {
         let tracked = one.tracked;
         let holds =
             |value: Option<TermId>| value.zip(tracked).is_some_and(|(value, object)| machine.points_to(value, object));
-        let differs = |i: &usize| one.env[*i] != other.env[*i] && !holds(one.env[*i]) && !holds(other.env[*i]);
-        let differing: Vec<usize> = (0..one.env.len()).filter(differs).collect();
+        let values = one.env.iter().zip(other.env.iter()).enumerate();
+        let differs = |(_, (a, b)): &(usize, (&Option<TermId>, &Option<TermId>))| a != b && !holds(**a) && !holds(**b);
+        let differing: Vec<usize> = values.filter(differs).map(|(index, _)| index).collect();
         if !differing.is_empty() {
             let env = Rc::make_mut(&mut one.env);
             differing.into_iter().for_each(|index| env[index] = None);
@@ -214,10 +215,10 @@ impl Search<'_, '_> {
         }
         self.blur_memory(one, other);
         one.facts = one.facts.join(&other.facts, &mut self.machine.pool);
-        for (root, fate) in &other.fates {
-            let differs = one.fates.get(root) != Some(fate);
-            if differs && Some(*root) != one.tracked {
-                one.fates.insert(*root, Fate::Kept);
+        for (root, fate) in other.fates.iter() {
+            let differs = one.fate(root) != Some(fate);
+            if differs && Some(root) != one.tracked {
+                one.fates.set(root, Fate::Kept);
             }
         }
         one.failures.retain(|call| other.failures.contains(call));

@@ -63,19 +63,19 @@ impl Machine<'_> {
     /// The states of all objects that the function made on a path. `result`: the path ends, and this is what it gives back.
     pub fn object_states(&self, state: &State, result: Option<Option<TermId>>) -> ObjectStates {
         let mut states = ObjectStates::new();
-        for (object, fate) in &state.fates {
-            let Origin::Block(call) = self.origin(*object) else { continue };
+        for (object, fate) in state.fates.iter() {
+            let Origin::Block(call) = self.origin(object) else { continue };
             let returned: Vec<TermId> = result.flatten().into_iter().collect();
             let now = match (fate, result.is_some()) {
                 (Fate::Freed, _) => ObjectState::Freed,
                 (Fate::Kept, _) => ObjectState::GivenAway,
-                (Fate::Live, false) if self.is_held(state, *object, &[], false) => ObjectState::Stored,
+                (Fate::Live, false) if self.is_held(state, object, &[], false) => ObjectState::Stored,
                 (Fate::Live, false) => ObjectState::Held,
-                (Fate::Live, true) if self.is_held(state, *object, &[], false) => ObjectState::Stored,
-                (Fate::Live, true) if self.is_held(state, *object, &returned, false) => ObjectState::HandedOut,
+                (Fate::Live, true) if self.is_held(state, object, &[], false) => ObjectState::Stored,
+                (Fate::Live, true) if self.is_held(state, object, &returned, false) => ObjectState::HandedOut,
                 (Fate::Live, true) => ObjectState::Leaked,
             };
-            states.insert(*object, (call, now));
+            states.insert(object, (call, now));
         }
         states
     }

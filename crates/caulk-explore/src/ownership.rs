@@ -14,7 +14,7 @@ impl Machine<'_> {
     /// The object is no longer this path's to see to.
     pub fn settle(&mut self, state: &mut State, fate: Fate) {
         if let Some(object) = state.tracked {
-            state.fates.insert(object, fate);
+            state.fates.set(object, fate);
         }
     }
 

@@ -32,7 +32,7 @@ impl Search<'_, '_> {
         for inst in frame.body.blocks[header].insts() {
             let Inst::Phi { ty, .. } = &frame.body.insts[inst] else { break };
             let Some(value) = state.get(inst) else { continue };
-            let is_object = self.machine.root(value).is_some_and(|root| state.fates.contains_key(&root));
+            let is_object = self.machine.root(value).is_some_and(|root| state.fate(root).is_some());
             if is_object && is_pointer(*ty) {
                 continue;
             }
@@ -55,7 +55,7 @@ impl Search<'_, '_> {
                 self.machine.settle(state, Fate::Kept);
             }
             // Links between blocks of this path stay: a list built in rounds is held by its head.
-            if holds || content.points.is_some_and(|root| state.fates.contains_key(&root)) {
+            if holds || content.points.is_some_and(|root| state.fate(root).is_some()) {
                 continue;
             }
             let width = self.machine.pool.width(content.value);

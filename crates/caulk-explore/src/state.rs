@@ -1,25 +1,16 @@
 //! What is known on one path at one point.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use caulk_ir::{BlockId, InstId};
 use caulk_solver::{Facts, TermId};
 use smallvec::SmallVec;
 
+pub use crate::fates::Fate;
+use crate::fates::Fates;
 use crate::memory::Memory;
 use crate::symbols::Key;
 use crate::witness::{Event, Trail};
-
-/// What has become of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Fate {
-    /// Made on this path, and the path's to see to.
-    Live,
-    Freed,
-    /// Somebody else sees to it.
-    Kept,
-}
 
 /// A loop the path is in.
 #[derive(Clone, Debug)]
@@ -37,7 +28,7 @@ pub struct State {
     pub memory: Rc<Memory>,
     pub facts: Facts,
     /// Objects made or freed on this path, by address.
-    pub fates: BTreeMap<TermId, Fate>,
+    pub fates: Fates,
     /// The object the search is about, once it exists.
     pub tracked: Option<TermId>,
     pub rounds: SmallVec<[Round; 2]>,
@@ -79,7 +70,7 @@ impl State {
             env: Rc::new(vec![None; values]),
             memory: Rc::default(),
             facts: Facts::new(),
-            fates: BTreeMap::new(),
+            fates: Fates::default(),
             tracked: None,
             rounds: SmallVec::new(),
             beginning: 0,
@@ -108,7 +99,7 @@ impl State {
     }
 
     pub fn fate(&self, root: TermId) -> Option<Fate> {
-        self.fates.get(&root).copied()
+        self.fates.get(root)
     }
 
     pub fn round(&self, header: BlockId) -> u32 {

@@ -155,15 +155,7 @@ impl Machine<'_> {
     ) {
         let mut chosen: Vec<(Key, Class, u8)> = Vec::new();
         for (key, content) in state.memory.iter() {
-            let holds = match state.tracked {
-                Some(object) => {
-                    self.cell_points_to(content, object)
-                        || content.points.is_some_and(|root| state.fate(root) == Some(Fate::Live))
-                }
-                // Any caller's object may be the one that matters.
-                None => self.follows_all && content.points.is_some_and(|root| self.is_object(root)),
-            };
-            if !holds && choose(self, key, content.class, content.holder) {
+            if choose(self, key, content.class, content.holder) && !self.may_hold(state, content) {
                 chosen.push((key, content.class, self.pool.width(content.value)));
             }
         }
@@ -181,6 +173,18 @@ impl Machine<'_> {
             let value = self.unknown(&moment, Part::Forgotten(part as u32), ty);
             let content = self.content(key, value, bytes_of(ty), class);
             state.memory_mut().set(key, content);
+        }
+    }
+
+    /// Whether a cell holds the object, or a block of this path that may hold it in turn.
+    fn may_hold(&self, state: &State, content: &Content) -> bool {
+        match state.tracked {
+            Some(object) => {
+                self.cell_points_to(content, object)
+                    || content.points.is_some_and(|root| state.fate(root) == Some(Fate::Live))
+            }
+            // Any caller's object may be the one that matters.
+            None => self.follows_all && content.points.is_some_and(|root| self.is_object(root)),
         }
     }
 

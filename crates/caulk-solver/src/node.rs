@@ -1,17 +1,34 @@
 //! The shape of a term.
 
+use std::num::NonZeroU32;
+
 /// A term of one [`crate::TermPool`]. Operands have smaller numbers than what is made of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TermId(pub(crate) u32);
+///
+/// One more than its place in the pool: tables of `Option<TermId>` are copied and compared by the thousand.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TermId(NonZeroU32);
 
 /// An unknown of one [`crate::TermPool`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SymbolId(pub(crate) u32);
 
 impl TermId {
+    pub(crate) const fn at(index: usize) -> Self {
+        match NonZeroU32::new(index as u32 + 1) {
+            Some(number) => TermId(number),
+            None => TermId(NonZeroU32::MAX),
+        }
+    }
+
     #[inline]
     pub fn index(self) -> usize {
-        self.0 as usize
+        self.0.get() as usize - 1
+    }
+}
+
+impl std::fmt::Debug for TermId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "TermId({})", self.index())
     }
 }
 

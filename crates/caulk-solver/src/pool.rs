@@ -73,8 +73,8 @@ impl TermPool {
         debug_assert_eq!((no, yes), (Self::FALSE, Self::TRUE));
     }
 
-    pub const FALSE: TermId = TermId(0);
-    pub const TRUE: TermId = TermId(1);
+    pub const FALSE: TermId = TermId::at(0);
+    pub const TRUE: TermId = TermId::at(1);
 
     pub fn config(&self) -> &SolverConfig {
         &self.config
@@ -154,7 +154,7 @@ impl TermPool {
 
     fn add_symbol(&mut self, width: u8, tag: Option<u32>) -> TermId {
         let symbol = SymbolId(self.symbols.len() as u32);
-        let term = TermId(self.entries.len() as u32);
+        let term = TermId::at(self.entries.len());
         self.entries.push(Entry {
             node: Node::Symbol(symbol),
             width,
@@ -238,7 +238,7 @@ impl TermPool {
             self.stats.opaque += 1;
             self.add_symbol(width, None)
         } else {
-            let term = TermId(self.entries.len() as u32);
+            let term = TermId::at(self.entries.len());
             self.entries.push(Entry { node, width, size, symbols, total });
             term
         };

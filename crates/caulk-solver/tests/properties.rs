@@ -427,6 +427,40 @@ proptest! {
             }
         }
     }
+
+    #[test]
+    fn paths_that_parted_join_like_paths_that_never_met(
+        common in prop::collection::vec(simple_condition(), 0..4),
+        one in prop::collection::vec(simple_condition(), 0..4),
+        other in prop::collection::vec(simple_condition(), 0..4),
+    ) {
+        let (mut pool, terms, symbols) = pool();
+        let [common, one, other] = [common, one, other]
+            .map(|list| list.iter().map(|c| c.build(&mut pool, &terms)).collect::<Vec<TermId>>());
+        let after = |pool: &mut TermPool, mut facts: Facts, terms: &[TermId]| {
+            for term in terms {
+                facts.assume(pool, *term);
+            }
+            facts
+        };
+        let start = after(&mut pool, Facts::new(), &common);
+        let [left, right] = [&one, &other].map(|own| after(&mut pool, start.clone(), own));
+        let parted = left.join(&right, &mut pool);
+        let [left, right] = [one, other].map(|own| {
+            let whole: Vec<TermId> = common.iter().copied().chain(own).collect();
+            after(&mut pool, Facts::new(), &whole)
+        });
+        let apart = left.join(&right, &mut pool);
+        let holds = |facts: &Facts, values| {
+            facts.literals().iter().all(|&l| pool.evaluate(l, &lookup(values, &symbols)) == Some(1))
+        };
+        // Of paths that cannot be, anything may be said.
+        prop_assume!([&left, &right].iter().all(|path| assignments().any(|values| holds(path, values))));
+        // Said in more or fewer words, but the same.
+        for values in assignments() {
+            prop_assert_eq!(holds(&parted, values), holds(&apart, values));
+        }
+    }
 }
 
 /// `PROPTEST_CASES` for a long run; a quick one otherwise.

@@ -111,7 +111,7 @@ impl Facts {
             pool.stats.dropped += 1;
             return false;
         }
-        let store = Arc::make_mut(&mut self.store);
+        let store = Store::own(&mut self.store);
         store.literals.push(term);
         if !is_simple(pool, atom) {
             store.relations.push(term);
@@ -124,7 +124,7 @@ impl Facts {
     }
 
     fn contradict(&mut self) {
-        Arc::make_mut(&mut self.store).contradiction = true;
+        Store::own(&mut self.store).contradiction = true;
     }
 
     /// Whether the cheap layers found that the facts cannot all hold.

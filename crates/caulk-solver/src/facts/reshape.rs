@@ -1,5 +1,6 @@
 //! Facts of two paths that meet, and facts after something is forgotten.
 
+use super::store::Store;
 use super::{Facts, Verdict, strip_not};
 use crate::bits::mask;
 use crate::known::Known;
@@ -15,9 +16,12 @@ impl Facts {
         if self.store.contradiction {
             return other.clone();
         }
-        let mut both = Facts::new();
+        // What was known where the paths parted is known on both, and need not be learnt again.
+        let common = Store::common(&self.store, &other.store);
+        let mut both = Facts { store: common.cloned().unwrap_or_default(), ..Facts::default() };
+        let known = both.literals().len();
         for (one, another) in [(self, other), (other, self)] {
-            for &literal in one.literals() {
+            for &literal in &one.literals()[known..] {
                 if another.surely(pool, literal) {
                     both.assume(pool, literal);
                 }
@@ -29,7 +33,8 @@ impl Facts {
             }
         }
         for (term, known) in self.store.domains() {
-            if pool.is_total(*term) || other.store.domain(*term).is_some() {
+            let is_new = common.is_none_or(|store| store.domain(*term) != Some(known));
+            if is_new && (pool.is_total(*term) || other.store.domain(*term).is_some()) {
                 let hull = known.hull(&other.known(pool, *term));
                 both.assume_known(pool, *term, &hull);
             }

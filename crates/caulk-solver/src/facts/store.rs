@@ -1,5 +1,7 @@
 //! The tables of one path. All are sorted vectors of plain values: small, copied fast, iterated in one order.
 
+use std::sync::Arc;
+
 use crate::bits::mask;
 use crate::known::Known;
 use crate::node::TermId;
@@ -23,9 +25,44 @@ pub(super) struct Store {
     excluded: Vec<(TermId, u64)>,
     classes: Vec<Member>,
     pub contradiction: bool,
+    /// What was known where this path parted from others.
+    before: Option<Arc<Store>>,
+}
+
+impl Drop for Store {
+    /// Long chains are taken down one by one, not by recursion.
+    fn drop(&mut self) {
+        let mut next = self.before.take();
+        while let Some(mut store) = next.and_then(Arc::into_inner) {
+            next = store.before.take();
+        }
+    }
 }
 
 impl Store {
+    /// A store to write to. One that other paths share is copied, and remembered as what both have in common.
+    pub fn own(this: &mut Arc<Store>) -> &mut Store {
+        if Arc::get_mut(this).is_none() {
+            let mut copy = Store::clone(this);
+            copy.before = Some(std::mem::take(this));
+            *this = Arc::new(copy);
+        }
+        Arc::make_mut(this)
+    }
+
+    /// What was known where two paths parted. All that is known is made of literals one after the other, so the one with more
+    /// of them is never the one that both have in common.
+    pub fn common<'s>(mut one: &'s Arc<Store>, mut other: &'s Arc<Store>) -> Option<&'s Arc<Store>> {
+        while !Arc::ptr_eq(one, other) {
+            if one.literals.len() >= other.literals.len() {
+                one = one.before.as_ref()?;
+            } else {
+                other = other.before.as_ref()?;
+            }
+        }
+        Some(one)
+    }
+
     /// A condition that was assumed, or follows directly from one.
     pub fn stored_truth(&self, pool: &TermPool, atom: TermId) -> Option<bool> {
         if let Some(value) = pool.as_const(atom) {
