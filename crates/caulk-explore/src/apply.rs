@@ -1,5 +1,6 @@
 //! Guarded summaries at a call: the caller's values in place of the callee's symbols, and only the parts that can be.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use caulk_ir::Type;
@@ -221,9 +222,13 @@ impl Machine<'_> {
             return;
         }
         let given: SmallVec<[Option<TermId>; 4]> = site.args.iter().map(|a| self.root(*a)).collect();
+        // Cells of one object follow each other.
+        let last: Cell<(Option<TermId>, bool)> = Cell::new((None, false));
         self.forget_where(state, site.inst, |machine, _, class, holder| {
-            let reached = holder.and_then(|root| machine.reached_from(root, &given));
-            reached.is_some() && opaque.iter().any(|f| machine.world.writes(*f, class))
+            if last.get().0 != holder {
+                last.set((holder, holder.and_then(|root| machine.reached_from(root, &given)).is_some()));
+            }
+            last.get().1 && opaque.iter().any(|f| machine.world.writes(*f, class))
         });
     }
 

@@ -1,12 +1,13 @@
 //! What stage two knows of a function before it executes it: order, loops, and which values later conditions can still see.
 
-use std::collections::BTreeSet;
-
 use caulk_ir::{BlockId, Body, CastOp, Constant, EntityVec, Inst, InstId, Operand, Step, Type};
 use caulk_program::{FuncId, GlobalVarId, Program, TypeId, UnitId};
 use caulk_useflow::Liveness;
 use caulk_useflow::modified::{Place, field_place};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
+
+use crate::ahead::LoadedAhead;
 
 /// Where a cell of memory lies, as far as the code that addresses it tells. Two cells of different known classes are never one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,12 +40,13 @@ pub struct Frame<'a> {
     pub is_used: EntityVec<InstId, bool>,
     /// Whether a condition of the function depends on a value, through memory too.
     pub is_tested: EntityVec<InstId, bool>,
+    /// Values that may be pointers and are used outside of the block that makes them.
+    pub pointers: Vec<InstId>,
     /// Headers of the loops each block is part of.
     pub loops: EntityVec<BlockId, SmallVec<[BlockId; 2]>>,
     /// Values that conditions ahead of a block depend on, of those computed before it.
     pub seen_ahead: EntityVec<BlockId, Vec<InstId>>,
-    /// Classes of memory that conditions ahead of a block are loaded from.
-    pub loaded_ahead: EntityVec<BlockId, BTreeSet<Class>>,
+    pub loaded_ahead: LoadedAhead,
 }
 
 impl<'a> Frame<'a> {
@@ -63,14 +65,18 @@ impl<'a> Frame<'a> {
             body,
             liveness: Liveness::new(body, &homes),
             is_used: used_values(body),
+            pointers: Vec::new(),
             is_tested: vec![false; body.insts.len()].into(),
             loops: natural_loops(body, &order),
             seen_ahead: vec![Vec::new(); body.blocks.len()].into(),
-            loaded_ahead: vec![BTreeSet::new(); body.blocks.len()].into(),
+            loaded_ahead: LoadedAhead::default(),
             homes,
             order,
             blocks_by_order,
         };
+        let may_point = |v: &InstId| width_of(body.insts[*v].result_type()).is_none_or(|w| w == 64);
+        let crossing = body.insts.keys().filter(|v| frame.liveness.crosses_blocks(*v));
+        frame.pointers = crossing.filter(may_point).collect();
         // What is returned is the caller's to ask about.
         frame.is_tested = frame.relevant_values(&|inst| body.insts[inst].is_terminator());
         frame.look_ahead(decides);
@@ -108,26 +114,7 @@ impl<'a> Frame<'a> {
                 _ => None,
             })
             .collect();
-        for (block, class) in loads {
-            self.loaded_ahead[block].insert(class);
-        }
-        loop {
-            let mut changed = false;
-            for &block in self.blocks_by_order.iter().rev() {
-                for next in self.body.terminator(block).successors() {
-                    if next == block {
-                        continue;
-                    }
-                    let ahead: Vec<Class> =
-                        self.loaded_ahead[next].difference(&self.loaded_ahead[block]).copied().collect();
-                    changed |= !ahead.is_empty();
-                    self.loaded_ahead[block].extend(ahead);
-                }
-            }
-            if !changed {
-                break;
-            }
-        }
+        self.loaded_ahead = LoadedAhead::new(self.body, &self.blocks_by_order, &loads);
         let values: Vec<InstId> = relevant.iter().filter(|(_, r)| **r).map(|(inst, _)| inst).collect();
         for &block in &self.blocks_by_order {
             self.seen_ahead[block] = values.iter().copied().filter(|v| self.liveness.is_live_in(block, *v)).collect();
@@ -139,7 +126,12 @@ impl<'a> Frame<'a> {
         let body = self.body;
         let mut relevant: EntityVec<InstId, bool> = vec![false; body.insts.len()].into();
         let mut work: Vec<InstId> = Vec::new();
-        let mut classes: BTreeSet<Class> = BTreeSet::new();
+        let mut classes: FxHashSet<Class> = FxHashSet::default();
+        let store = |inst: &Inst| match inst {
+            Inst::Store { value, address, .. } => value.value().map(|value| (value, self.class_of(*address))),
+            _ => None,
+        };
+        let stores: Vec<(InstId, Class)> = body.insts.values().filter_map(store).collect();
         for (id, inst) in body.insts.iter() {
             match inst {
                 Inst::Branch { cond: value, .. } | Inst::Switch { value, .. } => work.extend(value.value()),
@@ -161,14 +153,12 @@ impl<'a> Frame<'a> {
                 }
                 body.insts[value].for_each_operand(|operand| work.extend(operand.value()));
             }
-            let stored = body.insts.values().filter_map(|inst| match inst {
-                Inst::Store { value, address, .. } => {
-                    let class = self.class_of(*address);
-                    value.value().filter(|v| !relevant[*v] && classes.iter().any(|c| c.meets(class)))
-                }
-                _ => None,
-            });
-            work.extend(stored.collect::<Vec<_>>());
+            let is_read = |class: &Class| match class {
+                Class::Other => !classes.is_empty(),
+                class => classes.contains(class) || classes.contains(&Class::Other),
+            };
+            let stored = stores.iter().filter(|(value, class)| !relevant[*value] && is_read(class));
+            work.extend(stored.map(|(value, _)| *value));
             if work.is_empty() {
                 return relevant;
             }

@@ -1,6 +1,6 @@
 //! One execution of a function on symbols: values, addresses and memory. Calls are in `call.rs`, paths in `search.rs`.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -42,6 +42,8 @@ pub struct Machine<'a> {
     pub asks_in_cycles: bool,
     /// Whether one of them was asked.
     pub has_asked_in_cycle: Cell<bool>,
+    /// The roots of terms, once asked for.
+    roots: RefCell<Vec<Option<Option<TermId>>>>,
 }
 
 impl<'a> Machine<'a> {
@@ -61,6 +63,7 @@ impl<'a> Machine<'a> {
             given: Given::new(),
             asks_in_cycles: true,
             has_asked_in_cycle: Cell::new(false),
+            roots: RefCell::default(),
         }
     }
 
@@ -123,7 +126,13 @@ impl<'a> Machine<'a> {
     }
 
     pub fn points_to(&self, value: TermId, object: TermId) -> bool {
-        self.symbols.points_to(&self.pool, value, object)
+        match self.root(value) {
+            None => false,
+            Some(root) if root == object => true,
+            Some(_) => {
+                matches!(self.pool.node(value), Node::Ite(..)) && self.symbols.points_to(&self.pool, value, object)
+            }
+        }
     }
 
     /// Whether a cell holds a pointer into an object.
@@ -139,7 +148,16 @@ impl<'a> Machine<'a> {
     }
 
     pub fn root(&self, value: TermId) -> Option<TermId> {
-        self.symbols.root(&self.pool, value)
+        let mut roots = self.roots.borrow_mut();
+        if let Some(Some(known)) = roots.get(value.index()) {
+            return *known;
+        }
+        let root = self.symbols.root(&self.pool, value);
+        if roots.len() <= value.index() {
+            roots.resize(value.index() + 1, None);
+        }
+        roots[value.index()] = Some(root);
+        root
     }
 
     pub fn origin(&self, root: TermId) -> Origin {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use caulk_ir::{BlockId, InstId};
 use caulk_solver::{SymbolId, TermId};
 
-use crate::frame::{Class, width_of};
+use crate::frame::Class;
 use crate::search::Search;
 use crate::state::{Fate, State};
 use crate::symbols::{Key, Origin};
@@ -49,15 +49,57 @@ impl SymbolSet {
     }
 }
 
-/// The first two of the paths that parted last.
-fn nearest(states: &[State]) -> (usize, usize) {
-    let distance = |(one, other): &(usize, usize)| {
-        let (a, b) = (states[*one].facts.literals(), states[*other].facts.literals());
-        let common = a.iter().zip(b).take_while(|(x, y)| x == y).count();
-        a.len() + b.len() - 2 * common
-    };
-    let pairs = (0..states.len()).flat_map(|one| (one + 1..states.len()).map(move |other| (one, other)));
-    pairs.min_by_key(distance).unwrap_or((0, 1))
+/// How far apart paths are, each from those after it.
+struct Distances(Vec<Vec<usize>>);
+
+impl Distances {
+    fn new(states: &[State]) -> Self {
+        let row = |one: usize| states[one + 1..].iter().map(|other| distance(&states[one], other)).collect();
+        Self((0..states.len()).map(row).collect())
+    }
+
+    /// The first two of the paths that parted last.
+    fn nearest(&self) -> (usize, usize) {
+        let rows = self.0.iter().enumerate();
+        let pairs = rows.flat_map(|(one, row)| row.iter().enumerate().map(move |(at, far)| (far, one, one + 1 + at)));
+        pairs.min_by_key(|(far, ..)| **far).map_or((0, 1), |(_, one, other)| (one, other))
+    }
+
+    /// A path became part of one before it: `states` are those that are left.
+    fn merged(&mut self, states: &[State], one: usize, other: usize) {
+        self.0.remove(other);
+        for (index, row) in self.0[..other].iter_mut().enumerate() {
+            row.remove(other - index - 1);
+        }
+        for index in 0..one {
+            self.0[index][one - index - 1] = distance(&states[index], &states[one]);
+        }
+        for (at, far) in self.0[one].iter_mut().enumerate() {
+            *far = distance(&states[one], &states[one + 1 + at]);
+        }
+    }
+}
+
+/// How many conditions two paths have met since they parted.
+fn distance(one: &State, other: &State) -> usize {
+    let (a, b) = (one.facts.literals(), other.facts.literals());
+    let common = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    a.len() + b.len() - 2 * common
+}
+
+/// Where two tables of values differ. Most of the tables is the same, so they are compared by the piece first.
+fn differing(one: &[Option<TermId>], other: &[Option<TermId>]) -> Vec<usize> {
+    const PIECE: usize = 64;
+    let number = |value: &Option<TermId>| value.map_or(0, TermId::number);
+    let mut differing = Vec::new();
+    for (piece, (a, b)) in one.chunks(PIECE).zip(other.chunks(PIECE)).enumerate() {
+        let is_same = a.iter().zip(b).fold(0, |bits, (x, y)| bits | (number(x) ^ number(y))) == 0;
+        if !is_same {
+            let places = (piece * PIECE..).zip(a.iter().zip(b));
+            differing.extend(places.filter(|(_, (x, y))| x != y).map(|(place, _)| place));
+        }
+    }
+    differing
 }
 
 impl Search<'_, '_> {
@@ -110,11 +152,16 @@ impl Search<'_, '_> {
 
     /// As many as may be stay as they are: those that parted last become one.
     fn reduce(&mut self, mut states: Vec<State>, limit: usize) -> Vec<State> {
+        if states.len() <= limit.max(1) {
+            return states;
+        }
+        let mut distances = Distances::new(&states);
         while states.len() > limit.max(1) {
-            let (one, other) = nearest(&states);
-            let other = states.remove(other);
-            self.blur(&mut states[one], &other);
+            let (one, other) = distances.nearest();
+            let gone = states.remove(other);
+            self.blur(&mut states[one], &gone);
             states[one].is_blurred = true;
+            distances.merged(&states, one, other);
             // A guarded summary of such paths is none; a drawing of them is better than none.
             self.cut |= !self.is_leak_search() && self.transitions.is_none();
         }
@@ -125,11 +172,8 @@ impl Search<'_, '_> {
     fn live_pointers(&mut self, block: BlockId) -> Rc<Vec<InstId>> {
         let frame = self.machine.frame;
         let live = self.live_pointers.entry(block).or_insert_with(|| {
-            let is_live = |v: &InstId| {
-                width_of(frame.body.insts[*v].result_type()).is_none_or(|w| w == 64)
-                    && frame.liveness.is_live_in(block, *v)
-            };
-            Rc::new(frame.body.insts.keys().filter(is_live).collect())
+            let is_live = |v: &InstId| frame.liveness.is_live_in(block, *v);
+            Rc::new(frame.pointers.iter().copied().filter(is_live).collect())
         });
         live.clone()
     }
@@ -169,11 +213,7 @@ impl Search<'_, '_> {
         let machine = &self.machine;
         let frame = machine.frame;
         let values: Vec<Option<TermId>> = frame.seen_ahead[block].iter().map(|v| state.get(*v)).collect();
-        let ahead: &BTreeSet<Class> = &frame.loaded_ahead[block];
-        let is_seen = |class: Class| match class {
-            Class::Other => !ahead.is_empty(),
-            class => ahead.contains(&class) || ahead.contains(&Class::Other),
-        };
+        let is_seen = |class: Class| frame.loaded_ahead.sees(block, class);
         let all = !self.is_leak_search();
         let cells: Vec<(Key, TermId)> =
             state.memory.iter().filter(|(_, c)| all || is_seen(c.class)).map(|(key, c)| (key, c.value)).collect();
@@ -204,9 +244,10 @@ impl Search<'_, '_> {
         let tracked = one.tracked;
         let holds =
             |value: Option<TermId>| value.zip(tracked).is_some_and(|(value, object)| machine.points_to(value, object));
-        let values = one.env.iter().zip(other.env.iter()).enumerate();
-        let differs = |(_, (a, b)): &(usize, (&Option<TermId>, &Option<TermId>))| a != b && !holds(**a) && !holds(**b);
-        let differing: Vec<usize> = values.filter(differs).map(|(index, _)| index).collect();
+        let differing: Vec<usize> = differing(&one.env, &other.env)
+            .into_iter()
+            .filter(|i| !holds(one.env[*i]) && !holds(other.env[*i]))
+            .collect();
         if !differing.is_empty() {
             let env = Rc::make_mut(&mut one.env);
             differing.into_iter().for_each(|index| env[index] = None);

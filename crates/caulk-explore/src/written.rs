@@ -1,5 +1,7 @@
 //! What callees may have written: by class, and only where they can reach.
 
+use std::cell::Cell;
+
 use caulk_program::FuncId;
 use caulk_solver::TermId;
 use smallvec::SmallVec;
@@ -9,6 +11,9 @@ use crate::frame::Class;
 use crate::machine::Machine;
 use crate::state::State;
 use crate::symbols::{Key, Origin};
+
+/// The argument that leads to an object, or that a global does.
+pub type Reached = (Option<usize>, bool);
 
 impl Machine<'_> {
     /// Forgets what the callees may have changed: what they can reach by their arguments or by globals, and write to.
@@ -21,9 +26,14 @@ impl Machine<'_> {
             let declared = program.function(target).declaration;
             declared.params.get(index).is_some_and(|p| p.pointee.is_const || p.flags.read_only)
         };
+        // Cells of one object follow each other.
+        let last: Cell<(Option<TermId>, Option<Reached>)> = Cell::new((None, None));
         let choose = |machine: &Self, key: Key, class: Class, holder: Option<TermId>| {
             let Some(root) = holder else { return false };
-            let Some((above, is_global)) = machine.reached_from(root, &given) else { return false };
+            if last.get().0 != holder {
+                last.set((holder, machine.reached_from(root, &given)));
+            }
+            let Some((above, is_global)) = last.get().1 else { return false };
             if targets.is_empty() {
                 return !is_global;
             }
@@ -55,7 +65,7 @@ impl Machine<'_> {
     }
 
     /// The argument from which loads lead to an object, or that a global leads to it. None: neither.
-    pub fn reached_from(&self, root: TermId, given: &[Option<TermId>]) -> Option<(Option<usize>, bool)> {
+    pub fn reached_from(&self, root: TermId, given: &[Option<TermId>]) -> Option<Reached> {
         /// Loads followed upwards.
         const MAX_LOADS: usize = 8;
         let mut at = root;

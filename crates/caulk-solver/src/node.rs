@@ -24,6 +24,12 @@ impl TermId {
     pub fn index(self) -> usize {
         self.0.get() as usize - 1
     }
+
+    /// Another number for each term, and never 0.
+    #[inline]
+    pub fn number(self) -> u32 {
+        self.0.get()
+    }
 }
 
 impl std::fmt::Debug for TermId {

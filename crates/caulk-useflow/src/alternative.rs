@@ -61,6 +61,24 @@ impl Clone for Alternative {
             ..*self
         }
     }
+
+    fn clone_from(&mut self, other: &Self) {
+        let Self { status, names, cells, own, vars, last_variable, facts, lost, event, .. } = self;
+        copy(names, &other.names);
+        copy(cells, &other.cells);
+        copy(vars, &other.vars);
+        copy(facts, &other.facts);
+        (*status, *own, *last_variable) = (other.status, other.own, other.last_variable);
+        (*lost, *event) = (other.lost, other.event);
+        self.rests_on_hidden = other.rests_on_hidden;
+        self.rests_on_unsure = other.rests_on_unsure;
+        self.is_new = other.is_new;
+    }
+}
+
+fn copy<A: smallvec::Array<Item: Copy>>(to: &mut SmallVec<A>, from: &SmallVec<A>) {
+    to.clear();
+    to.extend_from_slice(from);
 }
 
 impl Alternative {
@@ -79,6 +97,11 @@ impl Alternative {
             rests_on_unsure: false,
             is_new: true,
         }
+    }
+
+    /// Leaves an empty one in its place.
+    pub fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::new(0))
     }
 
     pub fn has_name(&self, value: InstId) -> bool {
@@ -167,23 +190,20 @@ impl Alternative {
 }
 
 /// Adds an alternative to those of a block; true when something new came in. `cut` is set when unlike ones were merged.
-pub fn merge(into: &mut Vec<Alternative>, mut new: Alternative, max: usize, cut: &mut bool) -> bool {
+/// Nothing is taken from `new` when it is merged with one that is there.
+pub fn merge(into: &mut Vec<Alternative>, new: &mut Alternative, max: usize, cut: &mut bool) -> bool {
     new.is_new = true;
-    if let Some(known) = into.iter_mut().find(|a| a.same_class(&new)) {
-        return known.absorb(&new);
+    if let Some(known) = into.iter_mut().find(|a| a.same_class(new)) {
+        return known.absorb(new);
     }
-    if into.len() < max {
-        into.push(new);
-        return true;
-    }
-    *cut = true;
-    match into.iter_mut().rev().find(|a| a.status == new.status) {
-        Some(known) => known.absorb(&new),
-        None => {
-            into.push(new);
-            true
+    if into.len() >= max {
+        *cut = true;
+        if let Some(known) = into.iter_mut().rev().find(|a| a.status == new.status) {
+            return known.absorb(new);
         }
     }
+    into.push(new.take());
+    true
 }
 
 /// Merges all alternatives of one status, so that a block that keeps changing settles.

@@ -30,14 +30,32 @@ pub fn learn(facts: &mut FactList, fact: Fact, max: usize) -> bool {
 /// Keeps what another way shares: for each value both know something of, the nearest relation that covers both. True when
 /// something changed.
 pub fn keep_shared(facts: &mut FactList, other: &FactList) -> bool {
-    let mut changed = false;
-    facts.retain(|(key, relation)| {
-        let both = other.iter().filter(|f| f.0 == *key).find_map(|f| cover(*relation, f.1));
-        changed |= both != Some(*relation);
-        *relation = both.unwrap_or(*relation);
-        both.is_some()
-    });
+    let alike = alike(facts, other);
+    let (mut kept, mut changed) = (alike, false);
+    for at in alike..facts.len() {
+        let (key, relation) = facts[at];
+        let both = other.iter().filter(|f| f.0 == key).find_map(|f| cover(relation, f.1));
+        changed |= both != Some(relation);
+        if let Some(both) = both {
+            facts[kept] = (key, both);
+            kept += 1;
+        }
+    }
+    facts.truncate(kept);
     changed
+}
+
+/// How many facts at the start of two lists are the same, each the first about its value. Ways that meet again mostly parted
+/// a little before.
+fn alike(facts: &[Fact], other: &[Fact]) -> usize {
+    let mut seen = [0u64; 4];
+    let is_same = |(a, b): &(&Fact, &Fact)| {
+        let bit = a.0.0 as usize % 256;
+        let is_first = seen[bit / 64] & (1 << (bit % 64)) == 0;
+        seen[bit / 64] |= 1 << (bit % 64);
+        is_first && a == b
+    };
+    facts.iter().zip(other).take_while(is_same).count()
 }
 
 /// A relation implied by both. Unlike numbers are covered by their sign only, so that loops settle.
@@ -61,6 +79,44 @@ pub fn shifted(relation: Relation, by: i64) -> Option<Relation> {
             let low = if low == i64::MIN { low } else { low.checked_add(by)? };
             let high = if high == i64::MAX { high } else { high.checked_add(by)? };
             Some(Relation::Range(low, high))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::KeyId;
+
+    /// What the lists share, fact by fact.
+    fn shared_one_by_one(facts: &FactList, other: &FactList) -> FactList {
+        let both = |(key, relation): &Fact| {
+            let covers = other.iter().filter(|f| f.0 == *key).find_map(|f| cover(*relation, f.1));
+            covers.map(|relation| (*key, relation))
+        };
+        facts.iter().filter_map(both).collect()
+    }
+
+    #[test]
+    fn lists_that_begin_alike_keep_what_both_say() {
+        let fact = |key: u32, relation| (KeyId(key), relation);
+        let lists: [&[Fact]; 6] = [
+            &[],
+            &[fact(1, Relation::Eq(0)), fact(2, Relation::Ne(0)), fact(3, Relation::Eq(5))],
+            &[fact(1, Relation::Eq(0)), fact(2, Relation::Ne(0)), fact(3, Relation::Eq(7))],
+            &[fact(1, Relation::Eq(0)), fact(3, Relation::Eq(5))],
+            // Two facts of one value, and two values that are alike modulo the size of a table.
+            &[fact(2, Relation::Ne(4)), fact(2, Relation::Ne(9)), fact(258, Relation::Eq(1))],
+            &[fact(2, Relation::Ne(4)), fact(258, Relation::Eq(1)), fact(2, Relation::Ne(9))],
+        ];
+        for one in lists {
+            for other in lists.map(FactList::from_slice) {
+                let mut kept = FactList::from_slice(one);
+                let expected = shared_one_by_one(&kept, &other);
+                let changed = keep_shared(&mut kept, &other);
+                assert_eq!(kept, expected, "{one:?} and {other:?}");
+                assert_eq!(changed, expected.as_slice() != one);
+            }
         }
     }
 }

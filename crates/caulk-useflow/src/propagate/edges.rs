@@ -11,37 +11,62 @@ use crate::fact_list::{learn, shifted};
 use crate::facts::{Fact, FactList, Key, KeyId, number_of};
 use crate::history::Event;
 
+/// One side of a branch.
+#[derive(Clone, Copy)]
+pub(super) struct Side {
+    pub cond: Operand,
+    pub wanted: bool,
+    pub target: BlockId,
+}
+
 impl Propagation<'_, '_> {
-    pub(super) fn branch(
-        &mut self,
-        block: BlockId,
-        inst: InstId,
-        cond: Operand,
-        wanted: bool,
-        target: BlockId,
-        current: &Alternative,
-    ) {
-        if self.asks_for_absence(cond, wanted, current) {
-            return;
+    pub(super) fn branch(&mut self, block: BlockId, inst: InstId, branch: Side, current: &Alternative) {
+        let Some(facts) = self.facts_of_side(branch, current) else { return };
+        let mut next = self.copy_of(current);
+        self.take_side(block, inst, branch, &mut next, &facts);
+        self.scratch = Some(next);
+    }
+
+    /// The same for the last side of a branch, after which nobody needs the alternative any more.
+    pub(super) fn branch_last(&mut self, block: BlockId, inst: InstId, branch: Side, current: &mut Alternative) {
+        if let Some(facts) = self.facts_of_side(branch, current) {
+            self.take_side(block, inst, branch, current, &facts);
         }
-        let Some(facts) = self.view.keys.assume(self.view.body, &self.view.values, &current.facts, cond, wanted) else {
-            return;
-        };
+    }
+
+    fn take_side(&mut self, block: BlockId, inst: InstId, branch: Side, next: &mut Alternative, facts: &[Fact]) {
+        if next.status == Status::Live && self.start != Start::Entry {
+            let event = if branch.wanted { Event::BranchTaken } else { Event::BranchNotTaken };
+            next.event = self.history.add(next.event, inst, event);
+        }
+        self.follow_edge(block, branch.target, next, facts);
+    }
+
+    /// What is known on one side of a branch. None: no path goes there.
+    fn facts_of_side(&mut self, Side { cond, wanted, .. }: Side, current: &Alternative) -> Option<FactList> {
+        if self.asks_for_absence(cond, wanted, current) {
+            return None;
+        }
+        let facts = self.view.keys.assume(self.view.body, &self.view.values, &current.facts, cond, wanted)?;
         let is_impossible = |(key, relation): &Fact| match self.view.keys.get(*key) {
             Key::Inst(inst) => self.view.evident(inst.into()).is_some_and(|known| known.contradicts(*relation)),
             _ => false,
         };
         let contradicts =
             |(key, relation): &Fact| current.facts.iter().any(|f| f.0 == *key && f.1.contradicts(*relation));
-        if facts.iter().any(|fact| contradicts(fact) || is_impossible(fact)) {
-            return;
-        }
-        let mut current = current.clone();
-        if current.status == Status::Live && self.start != Start::Entry {
-            let event = if wanted { Event::BranchTaken } else { Event::BranchNotTaken };
-            current.event = self.history.add(current.event, inst, event);
-        }
-        self.follow_edge(block, target, current, &facts);
+        (!facts.iter().any(|fact| contradicts(fact) || is_impossible(fact))).then_some(facts)
+    }
+
+    fn copy_of(&mut self, current: &Alternative) -> Box<Alternative> {
+        let mut copy = self.scratch.take().unwrap_or_else(|| Box::new(Alternative::new(0)));
+        Alternative::clone_from(&mut copy, current);
+        copy
+    }
+
+    pub(super) fn follow_copy(&mut self, from: BlockId, to: BlockId, current: &Alternative, facts: &[Fact]) {
+        let mut next = self.copy_of(current);
+        self.follow_edge(from, to, &mut next, facts);
+        self.scratch = Some(next);
     }
 
     /// On this side of the branch the object would not exist: a live object's address is neither null nor that of
@@ -104,11 +129,11 @@ impl Propagation<'_, '_> {
         let number = |case: u64| caulk_ir::constant::sign_extend(case, bits);
         if let Some(Constant::Int { value: known, .. }) = self.view.body.constant(value) {
             let target = cases.iter().find(|(case, _)| *case == known).map_or(default, |(_, to)| *to);
-            return self.follow_edge(block, target, current.clone(), &[]);
+            return self.follow_copy(block, target, current, &[]);
         }
         for &(case, target) in cases {
             let facts: FactList = key.map(|k| (k, Relation::Eq(number(case)))).into_iter().collect();
-            self.follow_edge(block, target, current.clone(), &facts);
+            self.follow_copy(block, target, current, &facts);
         }
         // A few excluded values help; a long list only pushes better facts out.
         const MAX_EXCLUDED: usize = 3;
@@ -118,24 +143,25 @@ impl Propagation<'_, '_> {
         let known = key.and_then(|k| current.facts.iter().find(|f| f.0 == k && matches!(f.1, Relation::Eq(_))));
         let is_case = known.is_some_and(|f| cases.iter().any(|(case, _)| f.1 == Relation::Eq(number(*case))));
         if !is_case {
-            self.follow_edge(block, default, current.clone(), &facts);
+            self.follow_copy(block, default, current, &facts);
         }
     }
 
-    /// Takes an alternative over an edge: learns what the edge says, renames through phis, drops what is dead.
-    pub(super) fn follow_edge(&mut self, from: BlockId, to: BlockId, mut current: Alternative, facts: &[Fact]) {
+    /// Takes an alternative over an edge: learns what the edge says, renames through phis, drops what is dead. What is left in
+    /// its place means nothing.
+    pub(super) fn follow_edge(&mut self, from: BlockId, to: BlockId, current: &mut Alternative, facts: &[Fact]) {
         let max = self.view.config.max_facts;
         if !facts.iter().all(|fact| learn(&mut current.facts, *fact, max)) {
             return;
         }
-        if current.status == Status::Live && self.leaves_emptied(from, to, &current) {
+        if current.status == Status::Live && self.leaves_emptied(from, to, current) {
             return;
         }
         let is_back_edge = self.view.order[to] <= self.view.order[from];
-        let phi_facts = self.enter_phis(from, to, &mut current);
+        let phi_facts = self.enter_phis(from, to, current);
         if is_back_edge {
-            self.forget_loop_values(to, &mut current);
-            self.leave_round(to, &mut current);
+            self.forget_loop_values(to, current);
+            self.leave_round(to, current);
         }
         for (key, relation) in phi_facts {
             current.facts.retain(|f| f.0 != key);

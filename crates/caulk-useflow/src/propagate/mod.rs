@@ -48,6 +48,7 @@ mod calls;
 mod edges;
 mod memory;
 
+use edges::Side;
 pub use memory::variable_at;
 
 pub struct Propagation<'v, 'a> {
@@ -60,6 +61,8 @@ pub struct Propagation<'v, 'a> {
     entries: Vec<Vec<Alternative>>,
     visits: Vec<u32>,
     work: BTreeSet<(u32, BlockId)>,
+    /// Where copies are made that an edge may change: most are merged there with one that is known, and leave the room.
+    scratch: Option<Box<Alternative>>,
 }
 
 impl<'v, 'a> Propagation<'v, 'a> {
@@ -100,6 +103,7 @@ impl<'v, 'a> Propagation<'v, 'a> {
             entries: vec![Vec::new(); blocks],
             visits: vec![0; blocks],
             work: BTreeSet::new(),
+            scratch: None,
         };
         match start {
             Start::Entry => {
@@ -147,8 +151,8 @@ impl<'v, 'a> Propagation<'v, 'a> {
         let block = self.view.homes[call];
         // An invoke ends its block: the object exists on the normal way only.
         if let Inst::Invoke { normal, .. } = self.view.body.insts[call] {
-            for alternative in first {
-                self.follow_edge(block, normal, alternative, &[]);
+            for mut alternative in first {
+                self.follow_edge(block, normal, &mut alternative, &[]);
             }
         } else {
             self.run_block(block, InstId(call.0 + 1), first);
@@ -175,8 +179,8 @@ impl<'v, 'a> Propagation<'v, 'a> {
                 let is_settled = current.status != Status::Live;
                 (is_settled && !changes_facts) || self.step(block, inst, current, &mut split)
             });
-            for alternative in split.drain(..) {
-                merge(&mut abreast, alternative, max, &mut self.flow.cut);
+            for mut alternative in split.drain(..) {
+                merge(&mut abreast, &mut alternative, max, &mut self.flow.cut);
             }
             if abreast.is_empty() {
                 return;
@@ -193,7 +197,6 @@ impl<'v, 'a> Propagation<'v, 'a> {
         split: &mut SmallVec<[Alternative; 2]>,
     ) -> bool {
         let body = self.view.body;
-        let take = |current: &mut Alternative| std::mem::replace(current, Alternative::new(0));
         if self.start == Start::After(inst) && !self.pass_own_allocation(inst, current) {
             return false;
         }
@@ -224,30 +227,30 @@ impl<'v, 'a> Propagation<'v, 'a> {
             Inst::Call(_) => return self.call(inst, current, split),
             Inst::Invoke { normal, unwind, .. } => {
                 let (normal, unwind) = (*normal, *unwind);
-                let thrown = current.clone();
+                let mut thrown = current.clone();
                 let mut split = SmallVec::new();
                 if self.call(inst, current, &mut split) {
-                    self.follow_edge(block, normal, take(current), &[]);
+                    self.follow_edge(block, normal, current, &[]);
                 }
-                for other in split {
-                    self.follow_edge(block, normal, other, &[]);
+                for mut other in split {
+                    self.follow_edge(block, normal, &mut other, &[]);
                 }
                 // What a callee that throws did to its arguments is not known; it is taken to have done nothing.
-                self.follow_edge(block, unwind, thrown, &[]);
+                self.follow_edge(block, unwind, &mut thrown, &[]);
                 return false;
             }
             Inst::Return { .. } => {
-                self.flow.exits.push((inst, take(current)));
+                self.flow.exits.push((inst, current.take()));
                 return false;
             }
             Inst::Jump { target } => {
-                self.follow_edge(block, *target, take(current), &[]);
+                self.follow_edge(block, *target, current, &[]);
                 return false;
             }
             Inst::Branch { cond, then, other } => {
                 let (cond, then, other) = (*cond, *then, *other);
-                self.branch(block, inst, cond, true, then, current);
-                self.branch(block, inst, cond, false, other, current);
+                self.branch(block, inst, Side { cond, wanted: true, target: then }, current);
+                self.branch_last(block, inst, Side { cond, wanted: false, target: other }, current);
                 return false;
             }
             Inst::Switch { value, cases, default, .. } => {
@@ -257,7 +260,7 @@ impl<'v, 'a> Propagation<'v, 'a> {
             }
             Inst::IndirectJump { targets, .. } => {
                 for target in targets.clone() {
-                    self.follow_edge(block, target, current.clone(), &[]);
+                    self.follow_copy(block, target, current, &[]);
                 }
                 return false;
             }
