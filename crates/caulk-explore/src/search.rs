@@ -75,6 +75,8 @@ pub struct Search<'a, 'g> {
     max_steps: usize,
     /// The budget ran out before all paths were seen.
     pub cut: bool,
+    /// It ran out, and the paths that were waiting are brought to an end.
+    is_hurrying: bool,
     /// Ways that a candidate could have gone but for a contradiction that only the solver's last layer saw.
     pub refuted_by_solver: usize,
     /// Ways on which the object was there at a candidate's end, whoever held it.
@@ -111,6 +113,7 @@ impl<'a, 'g> Search<'a, 'g> {
             edges: None,
             max_steps,
             cut: false,
+            is_hurrying: false,
             refuted_by_solver: 0,
             reached_end: false,
         }
@@ -141,10 +144,23 @@ impl<'a, 'g> Search<'a, 'g> {
             if is_done {
                 return;
             }
-            if self.cut {
+            if self.cut && !self.is_hurrying {
                 return;
             }
         }
+    }
+
+    /// Charges the budget. When it is used up, the paths that are waiting still go to the function's end, loops left at once:
+    /// a leak next to the allocation is seen, however much the loops behind it cost.
+    fn is_spent(&mut self) -> bool {
+        let budgets = if self.is_hurrying { 3 } else { 2 };
+        if self.machine.steps <= budgets * self.max_steps {
+            return self.cut && !self.is_hurrying;
+        }
+        self.cut = true;
+        let is_end = self.is_hurrying || !self.is_leak_search();
+        self.is_hurrying = !is_end;
+        is_end
     }
 
     fn run_block(&mut self, block: BlockId, mut states: Vec<State>) {
@@ -152,8 +168,7 @@ impl<'a, 'g> Search<'a, 'g> {
         for inst in frame.body.blocks[block].insts() {
             self.machine.steps += states.len();
             // Asked at every instruction: calls in a row, each of which may go several ways, multiply.
-            self.cut |= self.machine.steps > 2 * self.max_steps;
-            if self.cut {
+            if self.is_spent() {
                 return;
             }
             match &frame.body.insts[inst] {
@@ -403,7 +418,7 @@ impl<'a, 'g> Search<'a, 'g> {
             state.set(phi, value);
         }
         state.rounds.retain(|r| frame.loops[to].contains(&r.header));
-        if frame.is_back_edge(from, to) && !self.next_round(&mut state, to) {
+        if frame.is_back_edge(from, to) && (self.is_hurrying || !self.next_round(&mut state, to)) {
             return;
         }
         if frame.loops[to].contains(&to) && !frame.is_back_edge(from, to) {
