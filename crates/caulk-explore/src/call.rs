@@ -7,7 +7,7 @@ use caulk_ir::{CallData, Callee, InstId, Type};
 use caulk_memory::{AccessPath, PathRoot, Relation};
 use caulk_program::FuncId;
 use caulk_solver::{TermId, Verdict};
-use caulk_summary::{Action, Block, BlockId, Destination, Subject, Summary};
+use caulk_summary::{Action, Block, BlockId, Destination, Guard, Room, Subject, Summary};
 use caulk_useflow::CallEffect;
 use smallvec::{SmallVec, smallvec};
 
@@ -151,6 +151,9 @@ impl<'a> Machine<'a> {
                 }
             }
             let Some(object) = object else { continue };
+            if self.rests_on_null(state, &after, site) {
+                continue;
+            }
             if after.fate(object) == Some(Fate::Live) && self.keep_nonnull(&mut after, object) {
                 self.leave_registries(&mut after, object);
                 after.tracked = Some(object);
@@ -159,6 +162,17 @@ impl<'a> Machine<'a> {
             }
         }
         (!made.is_empty() || !is_lost).then_some(made)
+    }
+
+    /// Whether a callee was taken to go a way on which an argument is null that is not known to be. Whoever may give an object
+    /// to be used does not want a new one, unless it is known that there is none.
+    fn rests_on_null(&mut self, before: &State, after: &State, site: &Site<'_>) -> bool {
+        site.args.iter().any(|&argument| {
+            let is_null = self.relation(argument, Relation::ZERO);
+            let [known, assumed] = [before, after].map(|state| state.facts.implied(&self.pool, is_null));
+            let is_found = matches!(self.origin(argument), Origin::Initial(_) | Origin::Unknown);
+            known.is_none() && assumed == Some(true) && is_found && self.root(argument).is_some()
+        })
     }
 
     /// What a constructor enters into a global list and still hands to its caller is the caller's: stage one says so only of
@@ -218,9 +232,14 @@ impl<'a> Machine<'a> {
         if effect.unknown {
             self.give_away(&mut state, site);
         }
+        let has_room = self.has_room(site, summary);
         let mut states: States = smallvec![state];
         for action in &summary.actions {
             let Subject::Value(path) = &action.subject else { continue };
+            let action = &match action.guard {
+                Guard::Told(..) if has_room => Action { guard: Guard::Always, ..action.clone() },
+                _ => action.clone(),
+            };
             let mut next: States = SmallVec::new();
             for state in states {
                 self.take_part(state, site, result, action, path, &mut next);
@@ -234,6 +253,14 @@ impl<'a> Machine<'a> {
             .into_iter()
             .filter_map(|state| self.finish(state, site, result, summary, effect.unknown, wanted))
             .collect()
+    }
+
+    /// Whether something is put into a container that was made with room for it: that does not fail.
+    fn has_room(&mut self, site: &Site<'_>, summary: &Summary) -> bool {
+        let container = (summary.room == Some(Room::Used)).then(|| site.args.first()).flatten();
+        let origin = container.and_then(|c| self.root(*c)).map(|root| self.origin(root));
+        let Some(Origin::Block(maker)) = origin else { return false };
+        self.effect(maker).is_some_and(|made| made.summary.room == Some(Room::Made))
     }
 
     /// What the call gives back.
@@ -378,7 +405,7 @@ impl<'a> Machine<'a> {
                     state.trail.add(site.inst, Event::FreedWithHolder);
                 }
             }
-            Destination::Store(to) => match self.path_address(state, site, result, to) {
+            Destination::Store(to) => match self.place_for(state, site, result, to) {
                 Some((address, class)) => self.store(state, address, value, Type::Ptr, class, site.inst),
                 None => self.settle(state, Fate::Kept),
             },
@@ -404,7 +431,9 @@ impl<'a> Machine<'a> {
                     if is_wanted && !self.has_what_it_needs(&mut state, site, &summary.blocks[block.0 as usize]) {
                         return None;
                     }
-                    if !self.make_block(&mut state, site, result, action, to, block, wanted, &mut written) {
+                    let is_returned = summary.actions.iter().any(|a| returns_block(a, block));
+                    if !self.make_block(&mut state, site, result, action, to, is_returned, block, wanted, &mut written)
+                    {
                         return None;
                     }
                 }
@@ -484,12 +513,13 @@ impl<'a> Machine<'a> {
         result: Option<TermId>,
         action: &Action,
         to: &AccessPath,
+        is_returned: bool,
         block: BlockId,
         wanted: Option<BlockId>,
         written: &mut Vec<(TermId, Class, Option<TermId>)>,
     ) -> bool {
         let is_wanted = wanted == Some(block)
-            && state.tracked.is_none_or(|t| Some(t) == self.block_address(site, result, to, block));
+            && state.tracked.is_none_or(|t| Some(t) == self.block_address(site, result, is_returned, block));
         let decision = self.decide(state, site, result, &action.guard);
         let happens = match (is_wanted, decision) {
             (true, Decision::If(condition, _)) => {
@@ -504,7 +534,7 @@ impl<'a> Machine<'a> {
             (false, Decision::If(..)) if to.steps.is_empty() => true,
             (false, _) => false,
         };
-        let Some(address) = self.block_address(site, result, to, block) else { return true };
+        let Some(address) = self.block_address(site, result, is_returned, block) else { return true };
         if to.steps.is_empty() {
             state.allocations.push((site.inst, address));
         } else if let Some((place, class)) = self.path_address(state, site, result, to) {
@@ -528,6 +558,11 @@ impl<'a> Machine<'a> {
     /// Assumes what must have been given for a block to exist. False when it was not.
     fn has_what_it_needs(&mut self, state: &mut State, site: &Site<'_>, block: &Block) -> bool {
         block.needs.iter().all(|(path, relation)| match self.path_value(state, site, None, path) {
+            // Whoever may give an object to be used does not want a new one, unless it is known that there is none.
+            Some(value) if *relation == Relation::ZERO && self.root(value).is_some() => {
+                let is_null = self.relation(value, *relation);
+                state.facts.implied(&self.pool, is_null) == Some(true)
+            }
             Some(value) => self.assume(state, value, *relation) != Verdict::Contradiction,
             None => true,
         })
@@ -542,10 +577,10 @@ impl<'a> Machine<'a> {
         &mut self,
         site: &Site<'_>,
         result: Option<TermId>,
-        to: &AccessPath,
+        is_returned: bool,
         block: BlockId,
     ) -> Option<TermId> {
-        if to.root == PathRoot::Return && to.steps.is_empty() {
+        if is_returned {
             return result;
         }
         let origin = Origin::Block(site.inst);
@@ -571,11 +606,16 @@ impl<'a> Machine<'a> {
         if state.tracked.is_some_and(|object| self.leads_to(state, value, object)) {
             return;
         }
-        let Some((address, class)) = self.path_address(state, site, result, to) else { return };
+        let Some((address, class)) = self.place_for(state, site, result, to) else { return };
         match self.decide(state, site, result, &action.guard) {
             Decision::No => {}
             Decision::Yes => written.push((address, class, Some(value))),
             Decision::Hidden | Decision::If(..) => written.push((address, class, None)),
         }
     }
+}
+
+fn returns_block(action: &Action, block: BlockId) -> bool {
+    let is_it = action.subject == Subject::Alloc(block);
+    is_it && matches!(&action.to, Destination::Store(to) if to.root == PathRoot::Return && to.steps.is_empty())
 }

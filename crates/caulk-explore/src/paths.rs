@@ -115,6 +115,26 @@ impl Machine<'_> {
         Some(self.step_address(site, value, last))
     }
 
+    /// Where a callee puts a value: of several that it puts among the elements of one holder, none takes the place of another.
+    pub fn place_for(
+        &mut self,
+        state: &State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        path: &AccessPath,
+    ) -> Option<(TermId, Class)> {
+        let (mut address, class) = self.path_address(state, site, result, path)?;
+        if path.steps.last().is_some_and(|step| step.offset == Offset::Any) {
+            let mut part = 0;
+            while state.memory.get(self.key(address)).is_some() {
+                part += 1;
+                let root = self.root(address).unwrap_or(address);
+                address = self.derived(&site.moment_of(part), Part::Element, root, Type::Ptr);
+            }
+        }
+        Some((address, class))
+    }
+
     fn path_root(&mut self, site: &Site<'_>, result: Option<TermId>, path: &AccessPath) -> Option<TermId> {
         match path.root {
             PathRoot::Param(index) => site.args.get(index as usize).copied(),

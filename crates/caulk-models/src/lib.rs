@@ -25,7 +25,7 @@ pub use condition::{Atom, Comparison, Condition, Operator, Success};
 pub use containers::{Member, container_member};
 pub use error::ModelError;
 pub use family::{Family, FamilyId};
-pub use model::{Effect, EffectKind, Model, OldBlock, Origin, Purity, Varargs};
+pub use model::{Effect, EffectKind, Model, OldBlock, Origin, Purity, Room, Varargs};
 pub use place::{Place, Pointer, Root};
 pub use suggest::nearest;
 pub use table::Models;

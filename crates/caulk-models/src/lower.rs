@@ -53,7 +53,7 @@ impl Source<'_> {
     pub(crate) fn lower(&self, file: File, families: &Families, origin: &Origin) -> Result<Vec<Lowered>, ModelError> {
         let mut lowered = Vec::with_capacity(file.group.len() + file.function.0.len());
         let mut seen = FxHashSet::default();
-        let context = EntryContext { source: self, families };
+        let context = EntryContext { source: self, families, covers_definitions: file.covers_definitions };
         for group in file.group {
             let span = group.span();
             let mut entry = group.into_inner();
@@ -110,6 +110,7 @@ fn slip_hint(message: &str) -> Option<String> {
 struct EntryContext<'a> {
     source: &'a Source<'a>,
     families: &'a Families,
+    covers_definitions: bool,
 }
 
 /// An effect and where it stands.
@@ -120,6 +121,8 @@ impl EntryContext<'_> {
         let mut model = Model {
             origin,
             params: entry.params,
+            covers_definitions: self.covers_definitions,
+            room: entry.room,
             varargs: entry.varargs.map(Varargs::from),
             purity: entry.pure.map_or(Purity::Impure, Purity::from),
             ..Model::default()

@@ -14,6 +14,9 @@ pub struct Model {
     pub origin: Origin,
     /// Number of named parameters, where the model says it.
     pub params: Option<u8>,
+    /// The model is the contract of a library under names that are its own, so it also speaks where the program contains the
+    /// library's source: what its functions hold on to by tables of functions and templates no analysis sees better.
+    pub covers_definitions: bool,
     /// Present if the function takes arguments beyond the named ones.
     pub varargs: Option<Varargs>,
     pub effects: Vec<Effect>,
@@ -21,6 +24,7 @@ pub struct Model {
     /// The call does not return when this holds; `None`: it always returns.
     pub noreturn: Option<Condition>,
     pub purity: Purity,
+    pub room: Option<Room>,
     /// What holds after every call.
     pub ensures: Vec<Comparison>,
     /// Parameters taken to be only read for no better reason than that they are declared pointer to const.
@@ -48,6 +52,16 @@ pub enum Varargs {
     Writes,
     /// Ownership may move.
     Keeps,
+}
+
+/// Containers that are made large enough for what will be put into them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Room {
+    /// What the function returns has room for what its callers will put there (`sk_new_reserve`).
+    Made,
+    /// The function puts something into what its first argument points to, and fails only for want of room (`sk_push`).
+    Used,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 use crate::condition::{Comparison, Condition, Success};
-use crate::model::{Purity, Varargs};
+use crate::model::{Purity, Room, Varargs};
 use crate::place::{Place, Pointer};
 
 pub(crate) type Span = Range<usize>;
@@ -21,6 +21,8 @@ pub(crate) type Span = Range<usize>;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct File {
+    #[serde(default, rename = "covers-definitions")]
+    pub(crate) covers_definitions: bool,
     #[serde(default)]
     pub(crate) family: Named<FamilyEntry>,
     #[serde(default)]
@@ -60,6 +62,7 @@ pub(crate) struct Entry {
     pub(crate) calls: Option<Spanned<List<Calls>>>,
     pub(crate) noreturn: Option<Spanned<NoReturn>>,
     pub(crate) pure: Option<PureText>,
+    pub(crate) room: Option<Room>,
     pub(crate) ensures: Option<Spanned<List<Ensures>>>,
 }
 

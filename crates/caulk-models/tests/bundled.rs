@@ -140,8 +140,9 @@ fn on_condition() {
         "d2i_X509",
         &[
             "ret = new X509_free when success and p0 == 0",
-            "ret = resized *p0 as X509_free zero [] when p0 != 0",
-            "*p0 = ret when success and p0 != 0",
+            "*p0 = new X509_free when success and p0 != 0 and *p0 == 0",
+            "free *p0 as X509_free when failure",
+            "ret = *p0 when p0 != 0 and success",
             "*p1 = inside *p1",
         ],
     );

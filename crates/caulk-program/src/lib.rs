@@ -43,3 +43,4 @@ pub use ids::{FuncId, GlobalVarId, TypeId, UnitId};
 pub use program::{FunctionInfo, GlobalInfo, Program, UnitInput};
 pub use totals::Totals;
 pub use types::{FieldInfo, Spot, TypeInfo, Types};
+pub use variables::constant_result;

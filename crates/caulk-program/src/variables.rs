@@ -141,7 +141,7 @@ pub(crate) fn is_number(constant: Constant) -> bool {
 }
 
 /// What every return of a body gives back, if that is one number.
-pub(crate) fn constant_result(body: &Body) -> Option<Constant> {
+pub fn constant_result(body: &Body) -> Option<Constant> {
     let mut result = None;
     for (block, _) in body.blocks.iter() {
         let Inst::Return { value } = body.terminator(block) else { continue };

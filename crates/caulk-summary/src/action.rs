@@ -1,7 +1,7 @@
 //! Actions and summaries.
 
 use caulk_memory::{AccessPath, PathRoot, Relation};
-use caulk_models::FamilyId;
+use caulk_models::{FamilyId, Room};
 use caulk_program::FuncId;
 use serde::{Deserialize, Serialize};
 
@@ -109,6 +109,8 @@ pub struct Summary {
     pub is_model: bool,
     /// The result points into what this argument points to, at some offset or other.
     pub result_inside: Option<u32>,
+    /// Makes room in a container, or uses it.
+    pub room: Option<Room>,
     /// Values the caller knows that may be overwritten (not counting what `actions` store).
     pub overwritten: Vec<AccessPath>,
     /// Some told guard is sure only when the result says that nothing was done; otherwise it is most likely so.
@@ -172,7 +174,7 @@ impl Summary {
     }
 
     /// Blocks that no action speaks of any more go, and the others are numbered anew.
-    fn drop_unused_blocks(&mut self) {
+    pub fn drop_unused_blocks(&mut self) {
         let mut renumber: Vec<Option<BlockId>> = vec![None; self.blocks.len()];
         let mut blocks = Vec::new();
         for action in &mut self.actions {

@@ -14,4 +14,5 @@ pub mod json;
 pub mod print;
 
 pub use action::{Action, Block, BlockId, Destination, ParamCall, Subject, Summary};
+pub use caulk_models::Room;
 pub use guard::Guard;

@@ -12,6 +12,7 @@ mod callbacks;
 mod candidate;
 mod config;
 mod containers;
+mod contract;
 mod dot;
 mod explain;
 mod fact_list;

@@ -3,8 +3,8 @@
 use caulk_ir::{Function, Type, Unit};
 use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
 use caulk_models::{
-    Atom, Comparison, Condition, DeclAttributes, EffectKind, Model, Models, Operator, ParamAttributes, Place, Pointer,
-    Purity, Root, Varargs,
+    Atom, Comparison, Condition, DeclAttributes, EffectKind, FamilyId, Model, Models, Operator, ParamAttributes, Place,
+    Pointer, Purity, Root, Varargs,
 };
 use caulk_program::{FuncId, Program};
 use caulk_summary::{Action, Block, BlockId, Destination, Guard, ParamCall, Subject, Summary};
@@ -90,14 +90,21 @@ fn annotate(attributes: &mut DeclAttributes, annotation: &str) {
     }
 }
 
-fn from_model(model: &Model, declaration: &Function) -> Summary {
+pub(crate) fn from_model(model: &Model, declaration: &Function) -> Summary {
     let mut summary = Summary {
         no_return: model.never_returns(),
         nonnull_result: model.returns_nonnull(),
         impure: model.purity == Purity::Impure,
+        room: model.room,
         ..Summary::default()
     };
     for effect in &model.effects {
+        if let EffectKind::Alloc { into, family, .. } = effect.kind {
+            let (guard, needs) = guard_of_block(model, &effect.when);
+            let block = new_block(&mut summary, family, needs);
+            summary.actions.push(Action { subject: block, to: Destination::Store(path(&into)), guard });
+            continue;
+        }
         let guard = match effect.kind {
             EffectKind::Alias { into, .. } => guard_of_pointer(model, into, &effect.when),
             _ => guard_of(model, &effect.when),
@@ -107,19 +114,33 @@ fn from_model(model: &Model, declaration: &Function) -> Summary {
     if model.varargs == Some(Varargs::Keeps) {
         give_away_variadic(&mut summary, declaration);
     }
+    return_filled_places(&mut summary);
     summary.actions.sort();
     summary.actions.dedup();
     summary
+}
+
+/// A function that gives back what is in a place gives back the block that it puts there: `d2i_X509(&x, ...)`.
+fn return_filled_places(summary: &mut Summary) {
+    let given_back = |to: &AccessPath| {
+        let is_it = |a: &&Action| {
+            a.subject == Subject::Value(to.clone()) && a.to == Destination::Store(AccessPath::root(PathRoot::Return))
+        };
+        summary.actions.iter().any(|a| is_it(&a))
+    };
+    let is_filled = |a: &&Action| match (&a.subject, &a.to) {
+        (Subject::Alloc(_), Destination::Store(to)) => !to.steps.is_empty() && given_back(to),
+        _ => false,
+    };
+    let returned = |a: &Action| Action { to: Destination::Store(AccessPath::root(PathRoot::Return)), ..a.clone() };
+    let filled: Vec<Action> = summary.actions.iter().filter(is_filled).map(returned).collect();
+    summary.actions.extend(filled);
 }
 
 fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Guard) {
     let value = |place: &Place| Subject::Value(path(place));
     let action = |subject, to, guard| Action { subject, to, guard };
     match kind {
-        EffectKind::Alloc { into, family, .. } => {
-            let block = new_block(summary, *family);
-            summary.actions.push(action(block, Destination::Store(path(into)), guard));
-        }
         EffectKind::Free { what, element, .. } => {
             let to = Destination::Free { deep: element.is_some() };
             summary.actions.push(action(value(what), to, guard));
@@ -129,7 +150,7 @@ fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Gu
                 (Guard::Always, Some(success)) => guard_of_comparison(success),
                 _ => guard,
             };
-            let block = new_block(summary, *family);
+            let block = new_block(summary, *family, Vec::new());
             summary.actions.push(action(block, Destination::Store(path(into)), guard.clone()));
             // What the old block held is in the new one now.
             summary.actions.push(action(value(from), Destination::Free { deep: true }, guard));
@@ -148,7 +169,8 @@ fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Gu
             let args = with.iter().map(passed).collect();
             summary.calls.push(ParamCall { param: u32::from(*param), args, open: true });
         }
-        EffectKind::Acquire { .. }
+        EffectKind::Alloc { .. }
+        | EffectKind::Acquire { .. }
         | EffectKind::Release { .. }
         | EffectKind::Alias { .. }
         | EffectKind::Copy { .. }
@@ -167,9 +189,9 @@ fn passed(pointer: &Pointer) -> Option<AccessPath> {
     }
 }
 
-fn new_block(summary: &mut Summary, family: caulk_models::FamilyId) -> Subject {
+fn new_block(summary: &mut Summary, family: FamilyId, needs: Vec<(AccessPath, Relation)>) -> Subject {
     let id = BlockId(summary.blocks.len() as u32);
-    summary.blocks.push(Block { family, chain: Vec::new(), needs: Vec::new(), leaves: Vec::new() });
+    summary.blocks.push(Block { family, chain: Vec::new(), needs, leaves: Vec::new() });
     Subject::Alloc(id)
 }
 
@@ -191,12 +213,34 @@ fn guard_of(model: &Model, when: &Condition) -> Guard {
     }
 }
 
+/// A new block is there if the caller is told so, and only if the caller gave what it needs: `i2d_X509(x, &p)` makes one where
+/// `p` is null.
+fn guard_of_block(model: &Model, when: &Condition) -> (Guard, Vec<(AccessPath, Relation)>) {
+    let comparisons: Vec<Comparison> = when.atoms.iter().filter_map(|atom| model.comparison(*atom)).collect();
+    let Some(told) = comparisons.iter().find(|c| c.place.is_ret()) else { return (guard_of(model, when), Vec::new()) };
+    let guards = comparisons.iter().map(|c| guard_of_comparison(*c));
+    let given = guards.filter_map(|guard| match guard {
+        Guard::Given(path, relation) => Some((path, relation)),
+        _ => None,
+    });
+    (guard_of_comparison(*told), given.collect())
+}
+
 /// What is given back and may be null is so if it is not null, whatever else decides; who finds null knows nothing of the rest.
 fn guard_of_pointer(model: &Model, into: Place, when: &Condition) -> Guard {
     let mut comparisons = when.atoms.iter().filter_map(|atom| model.comparison(*atom));
     match comparisons.find(|c| c.place.is_ret()) {
         Some(comparison) if into.is_ret() => guard_of_comparison(comparison),
         _ => Guard::Always,
+    }
+}
+
+/// Functions of C that tell success by a result that is not negative tell failure by -1; where it is positive, by 0.
+fn failure_of(success: Relation) -> Option<Relation> {
+    let is_positive = [Relation::Eq(1), Relation::at_least(1)].contains(&success);
+    match success == Relation::at_least(0) {
+        true => Some(Relation::Eq(-1)),
+        false => is_positive.then_some(Relation::ZERO),
     }
 }
 
@@ -211,11 +255,7 @@ fn guard_of_comparison(comparison: Comparison) -> Guard {
         Operator::Ge => Some(Relation::at_least(value)),
     };
     match (relation, comparison.place.root, comparison.place.derefs) {
-        // Functions of C that tell success by a result that is not negative tell failure by -1.
-        (Some(relation), Root::Ret, 0) => {
-            let otherwise = (relation == Relation::at_least(0)).then_some(Relation::Eq(-1));
-            Guard::Told(relation, otherwise)
-        }
+        (Some(relation), Root::Ret, 0) => Guard::Told(relation, failure_of(relation)),
         (Some(relation), Root::Param(_), _) => Guard::Given(path(&comparison.place), relation),
         _ => Guard::Hidden,
     }

@@ -122,6 +122,7 @@ fn fresh_block(
     }
     for (path, relation) in &block.needs {
         let facts = given(view, call, path, *relation)?;
+        object.is_callers_choice |= rests_on_null_parameter(view, &facts, &object.first.facts);
         for (key, relation) in facts {
             let is_filled = matches!(view.keys.get(key), Key::Loaded(cell) if object.first.cells.contains(&cell));
             if !is_filled && !learn(&mut object.first.facts, (key, relation), view.config.max_facts) {

@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::callbacks::{Special, calls_parameters, special, special_calls};
 use crate::config::UseflowConfig;
 use crate::containers::{self, Told};
+use crate::contract::rely_on_contract;
 use crate::function::{is_impure, is_relevant};
 use crate::library;
 use crate::overwrites::overwritten_slots;
@@ -134,6 +135,7 @@ fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &
     report.special = special;
     report.summary.actions.extend(besides);
     report.summary.actions.sort();
+    rely_on_contract(program, world.models, function, &body, &mut report.summary);
     report.summary.impure = impure;
     Outcome::Analysed(Box::new(report))
 }
