@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand};
+use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand, Type};
 use caulk_solver::{Answer, TermId, Verdict};
 use caulk_useflow::{Candidate, Kind};
 use rustc_hash::FxHashMap;
@@ -328,7 +328,7 @@ impl<'a, 'g> Search<'a, 'g> {
             steps: state.steps(),
             is_blurred: state.is_blurred,
             needs_failure: !failed.is_empty(),
-            failure_tested: failed.iter().all(|call| machine.frame.is_tested[*call]),
+            failure_tested: failed.iter().all(|call| machine.frame.is_tested[*call] || tells_failure(machine, *call)),
             is_unproved: answer == Answer::Unknown,
         })
     }
@@ -466,4 +466,10 @@ impl<'a, 'g> Search<'a, 'g> {
     pub fn is_over_budget(&self) -> bool {
         self.machine.steps > self.max_steps
     }
+}
+
+/// Whether a callee tells its caller by a status that something failed inside: who does not ask forgets what was not taken.
+fn tells_failure(machine: &Machine<'_>, call: InstId) -> bool {
+    let result = machine.frame.body.insts[call].call().map(|data| data.ret);
+    matches!(result, Some(Type::Int(_)))
 }

@@ -63,7 +63,7 @@ fn unknown_keys() {
     );
     refused(
         "[functions.f]\nparams = 1",
-        "my.toml:1:2: unknown field `functions`, expected one of `family`, `group`, `function`\n  hint: did you mean `function`?",
+        "my.toml:1:2: unknown field `functions`, expected one of `covers-definitions`, `family`, `group`, `function`\n  hint: did you mean `function`?",
     );
     refused(
         "[function.f]\nparams = 1\nfamily = \"free\"\nfrees = { what = \"p0\", famly = \"free\" }",
