@@ -51,7 +51,9 @@ impl Machine<'_> {
         let was_live = self.is_live(&state);
         let mut out = States::new();
         for index in 0..ways.len() {
-            let hidden = was_live && !ways[index].is_taken && self.is_indistinct(&state, &ways, index);
+            // That an allocation fails inside depends on nothing that the caller has done.
+            let fails = ways[index].state.failures.len() > state.failures.len();
+            let hidden = was_live && !fails && !ways[index].is_taken && self.is_indistinct(&state, &ways, index);
             if !hidden {
                 let mut after = ways[index].state.clone();
                 let is_left = was_live && !ways[index].is_taken && ways.iter().any(|w| w.is_taken);

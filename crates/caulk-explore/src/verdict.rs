@@ -2,7 +2,7 @@
 
 use caulk_ir::InstId;
 use caulk_program::{FuncId, Program};
-use caulk_useflow::{Analysis, Candidate, UseflowConfig};
+use caulk_useflow::{Analysis, Candidate, Event as StageOneEvent, UseflowConfig};
 use rayon::prelude::*;
 
 use crate::call::Wanted;
@@ -130,6 +130,10 @@ fn explore_function(world: &World<'_>, function: FuncId, wants_edges: bool) -> (
         if done[first] || !is_examined(&candidates[first]) {
             continue;
         }
+        if candidates[first].is_question && !may_fail(world, &candidates[first]) {
+            verdicts[first] = Verdict::Refuted(Layer::Ownership);
+            continue;
+        }
         let wanted = Wanted { call: candidates[first].allocation, block: candidates[first].block };
         let is_same = |c: &Candidate| is_examined(c) && c.allocation == wanted.call && c.block == wanted.block;
         let group: Vec<usize> = (first..candidates.len()).filter(|i| is_same(&candidates[*i])).collect();
@@ -141,7 +145,7 @@ fn explore_function(world: &World<'_>, function: FuncId, wants_edges: bool) -> (
         steps += search.machine.steps;
         for (at, index) in group.into_iter().enumerate() {
             done[index] = true;
-            verdicts[index] = verdict(&search, at);
+            verdicts[index] = verdict(&search, at, chosen[at]);
             if let (Verdict::Refuted(_), Some(edges)) = (&verdicts[index], &search.edges) {
                 refused[index] = edges.refused(&frame, &candidates[index]);
             }
@@ -150,12 +154,23 @@ fn explore_function(world: &World<'_>, function: FuncId, wants_edges: bool) -> (
     (verdicts, refused, steps)
 }
 
-fn is_examined(candidate: &Candidate) -> bool {
-    candidate.slot.is_none() && !candidate.hidden
+/// Whether an allocation may fail in the callee that takes the object of a question.
+fn may_fail(world: &World<'_>, candidate: &Candidate) -> bool {
+    let is_taken = |event: &StageOneEvent| matches!(event, StageOneEvent::Kept | StageOneEvent::Freed);
+    let Some((call, _)) = candidate.trail.iter().rev().find(|(_, event)| is_taken(event)) else { return false };
+    let site = world.program.call_site(candidate.function, *call);
+    let mut targets = site.into_iter().flat_map(|site| world.program.targets(site));
+    targets.any(|t| world.effects.get(world, *t, None).is_some_and(|effects| effects.parts.iter().any(|p| p.failed)))
 }
 
-fn verdict(search: &Search<'_, '_>, index: usize) -> Verdict {
-    match &search.found[index] {
+fn is_examined(candidate: &Candidate) -> bool {
+    candidate.slot.is_none() && (!candidate.hidden || candidate.is_question)
+}
+
+fn verdict(search: &Search<'_, '_>, index: usize, candidate: &Candidate) -> Verdict {
+    // What a callee may refuse for reasons that the caller knows better is no leak; that an allocation fails in it is one.
+    let found = search.found[index].as_ref().filter(|found| !candidate.is_question || found.needs_failure);
+    match found {
         Some(Found { steps, is_blurred, needs_failure, failure_tested, is_unproved }) => Verdict::Confirmed(Witness {
             steps: steps.clone(),
             is_doubtful: *is_blurred || *is_unproved,

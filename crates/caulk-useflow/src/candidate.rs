@@ -36,6 +36,9 @@ pub struct Candidate {
     pub slot: Option<Slot>,
     /// Rests on something that stage one could not see.
     pub hidden: bool,
+    /// A small callee frees or keeps it on some ways that only its execution can tell apart: stage two is asked whether there
+    /// are others.
+    pub is_question: bool,
     /// Part of a larger object made by the same call.
     pub is_part: bool,
     pub trail: Vec<(InstId, Event)>,

@@ -28,6 +28,8 @@ pub struct UseflowConfig {
     pub max_callback_depth: usize,
     /// A call with more targets than this has only the effects they share.
     pub max_targets: usize,
+    /// Instructions of a callee whose ways stage two can tell apart where a summary cannot.
+    pub max_question_size: u32,
 }
 
 impl Default for UseflowConfig {
@@ -45,6 +47,7 @@ impl Default for UseflowConfig {
             max_chain: 8,
             max_callback_depth: 2,
             max_targets: 16,
+            max_question_size: 160,
         }
     }
 }

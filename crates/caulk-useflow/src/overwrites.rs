@@ -72,6 +72,7 @@ fn candidate(function: FuncId, store: InstId, slot: Slot, origin: (FuncId, u32),
         variable: None,
         slot: Some(slot),
         hidden,
+        is_question: false,
         is_part: false,
         trail: Vec::new(),
     }

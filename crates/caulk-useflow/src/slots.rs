@@ -246,6 +246,7 @@ fn candidate(function: FuncId, destroyed: &Destroyed, slot: Slot, origin: (FuncI
         variable: None,
         slot: Some(slot),
         hidden: false,
+        is_question: false,
         is_part: false,
         trail: Vec::new(),
     }

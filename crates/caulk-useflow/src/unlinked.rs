@@ -224,6 +224,7 @@ fn candidate(function: FuncId, unlink: &Unlink, origin: (FuncId, u32), hidden: b
         variable: unlink.variable,
         slot: Some(unlink.link),
         hidden,
+        is_question: false,
         is_part: false,
         trail: Vec::new(),
     }

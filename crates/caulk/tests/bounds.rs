@@ -60,6 +60,7 @@ fn tiny_bounds_and_threads_change_nothing() {
     let models = Models::bundled();
     let program = program();
     let tiny = UseflowConfig {
+        max_question_size: 1,
         max_callback_depth: 1,
         max_alternatives: 2,
         max_facts: 2,

@@ -302,7 +302,8 @@ fn found(ran: &Ran) -> Vec<Found> {
         };
         all.push(Found {
             spot: Spot { file, line: place.line as usize, what: format!("{kind} {variable}") },
-            hidden: candidate.hidden,
+            // What stage one only asks about counts once stage two says yes.
+            hidden: candidate.hidden && !(candidate.is_question && matches!(verdict, Verdict::Confirmed(_))),
             is_refuted: matches!(verdict, Verdict::Refuted(_)),
             function: info.name.to_owned(),
             allocated: body.place(candidate.allocation).line,

@@ -1,13 +1,14 @@
 //! What has become of an object at the end of the function, and the candidates that follow from it.
 
-use caulk_ir::{InstId, Operand};
+use caulk_ir::{InstId, Operand, Type};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
-use caulk_program::TypeId;
+use caulk_program::{FuncId, TypeId};
 
 use super::{Exit, Summarizer};
 use crate::alternative::{Alternative, Status};
 use crate::candidate::{Candidate, Kind};
 use crate::guards::returned;
+use crate::history::Event;
 use crate::objects::Fresh;
 
 pub enum Fate {
@@ -100,6 +101,7 @@ impl Summarizer<'_> {
             variable,
             slot: None,
             hidden: object.hidden || object.is_callers_choice || alternative.rests_on_hidden,
+            is_question: false,
             is_part: object.is_part,
             trail: self.history.trail(alternative.event),
         };
@@ -107,6 +109,42 @@ impl Summarizer<'_> {
         if !known {
             self.report.candidates.push(new);
         }
+    }
+
+    /// Asks stage two about an object that was given to a callee which tells by its status how it went, but takes it on ways
+    /// that its summary cannot tell apart.
+    pub(super) fn ask(&mut self, object: &Fresh, exit: InstId, alternative: &Alternative) {
+        let is_whole = !object.hidden && !object.is_callers_choice && !object.is_part;
+        let is_taken = alternative.rests_on_hidden && matches!(alternative.status, Status::Kept | Status::Freed);
+        if !is_whole || !is_taken {
+            return;
+        }
+        let trail = self.history.trail(alternative.event);
+        let taken_by = trail.iter().rev().find(|(_, event)| matches!(event, Event::Kept | Event::Freed));
+        if !taken_by.is_some_and(|(call, _)| self.is_small_callee(*call) && self.is_given(*call, object)) {
+            return;
+        }
+        let before = self.report.candidates.len();
+        self.add_candidate(object, exit, alternative, false);
+        self.report.candidates[before..].iter_mut().for_each(|c| c.is_question = true);
+    }
+
+    /// Whether the call is given the object itself, and answers with a status.
+    fn is_given(&self, call: InstId, object: &Fresh) -> bool {
+        let Some(data) = self.view.body.insts[call].call() else { return false };
+        let is_object = |arg: &Operand| {
+            let base = self.view.values.of_operand(*arg).map(|cell| cell.base);
+            base.is_some() && base == object.first.own
+        };
+        matches!(data.ret, Type::Int(_)) && data.args.iter().any(is_object)
+    }
+
+    fn is_small_callee(&self, call: InstId) -> bool {
+        let program = self.view.program;
+        let targets = program.call_site(self.view.id, call).map(|site| program.targets(site)).unwrap_or_default();
+        let is_small =
+            |f: &FuncId| program.has_body(*f) && program.body_size(*f).1 <= self.view.config.max_question_size;
+        targets.len() == 1 && targets.iter().all(is_small)
     }
 
     /// Whether a scope end lies in the same block as the exit: it is the exit's own.

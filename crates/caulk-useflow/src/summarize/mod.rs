@@ -195,6 +195,9 @@ impl<'a> Summarizer<'a> {
             for alternative in &flow.lost_in_loop {
                 self.add_candidate(&object, object.call, alternative, true);
             }
+            for (exit, alternative) in &settled {
+                self.ask(&object, *exit, alternative);
+            }
         }
         self.leave_to_holders(&object, &mut handed);
         let kept = settled.iter().filter(|(_, a)| matches!(a.status, Status::Kept | Status::Unknown));
