@@ -1,8 +1,9 @@
 //! Lists of facts: learning one, and what two ways share.
 
 use caulk_memory::Relation;
+use smallvec::SmallVec;
 
-use crate::facts::{Fact, FactList, PARAMETER_KEYS};
+use crate::facts::{Fact, FactList, KeyId, PARAMETER_KEYS};
 
 /// Adds a fact; false when it contradicts what is known.
 pub fn learn(facts: &mut FactList, fact: Fact, max: usize) -> bool {
@@ -31,10 +32,15 @@ pub fn learn(facts: &mut FactList, fact: Fact, max: usize) -> bool {
 /// something changed.
 pub fn keep_shared(facts: &mut FactList, other: &FactList) -> bool {
     let alike = alike(facts, other);
+    if alike == facts.len() {
+        return false;
+    }
+    let keys = other.iter().map(|f| f.0).collect::<SmallVec<[KeyId; 16]>>();
     let (mut kept, mut changed) = (alike, false);
     for at in alike..facts.len() {
         let (key, relation) = facts[at];
-        let both = other.iter().filter(|f| f.0 == key).find_map(|f| cover(relation, f.1));
+        let same = keys.iter().enumerate().filter(|(_, k)| **k == key);
+        let both = same.map(|(at, _)| other[at].1).find_map(|r| cover(relation, r));
         changed |= both != Some(relation);
         if let Some(both) = both {
             facts[kept] = (key, both);
@@ -86,7 +92,6 @@ pub fn shifted(relation: Relation, by: i64) -> Option<Relation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::KeyId;
 
     /// What the lists share, fact by fact.
     fn shared_one_by_one(facts: &FactList, other: &FactList) -> FactList {

@@ -48,6 +48,8 @@ pub enum Argument {
 pub struct Keys {
     keys: Vec<Key>,
     index: FxHashMap<Key, KeyId>,
+    /// Those of instructions, by instruction.
+    of_insts: Vec<Option<KeyId>>,
     /// The function a call reaches, where that has no side effects.
     pure_calls: FxHashMap<InstId, FuncId>,
     pub saved: SavedLoads,
@@ -56,7 +58,8 @@ pub struct Keys {
 }
 
 pub type Fact = (KeyId, Relation);
-pub type FactList = SmallVec<[Fact; 4]>;
+/// Room for more without an allocation would be copied wherever the list goes, and most lists are longer anyway.
+pub type FactList = SmallVec<[Fact; 1]>;
 
 /// The first keys are those of the parameters. Facts about them are kept longest: what a function was given it asks for
 /// again, often at its end.
@@ -68,10 +71,11 @@ const MAX_DEPTH: usize = 8;
 impl Default for Keys {
     fn default() -> Self {
         let keys: Vec<Key> = (0..PARAMETER_KEYS).map(|i| Key::Inst(InstId(i))).collect();
-        let index = keys.iter().enumerate().map(|(id, key)| (*key, KeyId(id as u32))).collect();
+        let of_insts = (0..PARAMETER_KEYS).map(|id| Some(KeyId(id))).collect();
         Self {
             keys,
-            index,
+            index: FxHashMap::default(),
+            of_insts,
             pure_calls: FxHashMap::default(),
             saved: SavedLoads::default(),
             here: (Body::ENTRY, InstId(0)),
@@ -85,6 +89,9 @@ impl Keys {
     }
 
     fn intern(&mut self, key: Key) -> KeyId {
+        if let Key::Inst(inst) = key {
+            return self.of_inst(inst);
+        }
         if let Some(&id) = self.index.get(&key) {
             return id;
         }
@@ -119,7 +126,17 @@ impl Keys {
     }
 
     pub fn of_inst(&mut self, inst: InstId) -> KeyId {
-        self.intern(Key::Inst(inst))
+        let at = inst.0 as usize;
+        if let Some(Some(known)) = self.of_insts.get(at) {
+            return *known;
+        }
+        let id = KeyId(self.keys.len() as u32);
+        self.keys.push(Key::Inst(inst));
+        if self.of_insts.len() <= at {
+            self.of_insts.resize(at + 1, None);
+        }
+        self.of_insts[at] = Some(id);
+        id
     }
 
     /// What a cell held when the function was entered.

@@ -32,6 +32,7 @@ pub struct View<'a> {
     pub homes: EntityVec<InstId, BlockId>,
     /// Position of each block in reverse post-order.
     pub order: EntityVec<BlockId, u32>,
+    pub blocks_by_order: Vec<BlockId>,
     pub liveness: Liveness,
     pub steps: Steps,
     pub freeing_loops: FreeingLoops,
@@ -72,8 +73,9 @@ impl<'a> View<'a> {
         let unit = program.function(id).unit;
         let homes = body.inst_blocks();
         let mut order: EntityVec<BlockId, u32> = vec![u32::MAX; body.blocks.len()].into();
-        for (position, block) in body.reverse_post_order().into_iter().enumerate() {
-            order[block] = position as u32;
+        let blocks_by_order = body.reverse_post_order();
+        for (position, block) in blocks_by_order.iter().enumerate() {
+            order[*block] = position as u32;
         }
         let mut calls: EntityVec<InstId, Option<Rc<CallEffect<'a>>>> = vec![None; body.insts.len()].into();
         let mut keys = Keys::default();
@@ -113,6 +115,7 @@ impl<'a> View<'a> {
             freeing_loops: FreeingLoops::default(),
             homes,
             order,
+            blocks_by_order,
             calls,
             is_used,
             stale: vec![None; body.insts.len()].into(),

@@ -175,7 +175,7 @@ impl Propagation<'_, '_> {
         });
         let changed = merge(&mut self.entries[to.index()], current, self.view.max_alternatives(), &mut self.flow.cut);
         if changed {
-            self.work.insert((self.view.order[to], to));
+            self.work.insert(self.view.order[to], to);
         }
     }
 

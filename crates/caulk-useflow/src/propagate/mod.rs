@@ -3,8 +3,6 @@
 //! Only instructions that can name, hold, move or release the object do anything; the rest is passed over. Each block holds
 //! the set of alternatives with which it is entered; sets grow until nothing changes.
 
-use std::collections::BTreeSet;
-
 use caulk_ir::entity::Entity;
 use caulk_ir::{BlockId, Inst, InstId, Operand};
 use caulk_memory::Cell;
@@ -47,9 +45,11 @@ pub enum Start {
 mod calls;
 mod edges;
 mod memory;
+mod work;
 
 use edges::Side;
 pub use memory::variable_at;
+use work::Work;
 
 pub struct Propagation<'v, 'a> {
     view: &'v mut View<'a>,
@@ -60,7 +60,7 @@ pub struct Propagation<'v, 'a> {
     flow: Flow,
     entries: Vec<Vec<Alternative>>,
     visits: Vec<u32>,
-    work: BTreeSet<(u32, BlockId)>,
+    work: Work,
     /// Where copies are made that an edge may change: most are merged there with one that is known, and leave the room.
     scratch: Option<Box<Alternative>>,
 }
@@ -102,19 +102,22 @@ impl<'v, 'a> Propagation<'v, 'a> {
             flow: Flow::default(),
             entries: vec![Vec::new(); blocks],
             visits: vec![0; blocks],
-            work: BTreeSet::new(),
+            work: Work::new(blocks),
             scratch: None,
         };
         match start {
             Start::Entry => {
                 this.entries[0] = first;
-                this.work.insert((0, BlockId(0)));
+                this.work.insert(0, BlockId(0));
             }
             Start::After(call) => this.begin_after(call, first),
         }
+        // The next block after the last one in control flow; back to the first only when the rest is done. The head of a loop
+        // is so run again once for all of its back edges: an interpreter has hundreds.
         let mut last = 0;
-        while let Some((order, block)) = this.next_block(last) {
-            last = order;
+        while let Some(place) = this.work.take(last) {
+            last = place;
+            let block = this.work.block(place, &this.view.blocks_by_order);
             this.visits[block.index()] += 1;
             this.view.block_runs += 1;
             let visits = this.visits[block.index()];
@@ -137,14 +140,6 @@ impl<'v, 'a> Propagation<'v, 'a> {
         }
         this.collect_visited();
         this.flow
-    }
-
-    /// The next block after the last one in control flow; back to the first only when the rest is done. The head of a loop is
-    /// so run again once for all of its back edges: an interpreter has hundreds.
-    fn next_block(&mut self, last: u32) -> Option<(u32, BlockId)> {
-        let next = self.work.range((last, BlockId(0))..).next().or_else(|| self.work.first()).copied()?;
-        self.work.remove(&next);
-        Some(next)
     }
 
     fn begin_after(&mut self, call: InstId, first: Vec<Alternative>) {
