@@ -96,6 +96,10 @@ impl<'a> Machine<'a> {
         let asker = Asker { function: self.frame.id, in_cycles: self.asks_in_cycles };
         let asker = self.follows_all.then_some(asker);
         let of = |target: &FuncId| {
+            // How the object comes to be is worth an execution of its own: loops end where constants say so.
+            if is_wanted && let Some(special) = self.guarded_for_constants(site, *target, is_wanted) {
+                return Some((*target, special));
+            }
             let known = self.world.effects.get(self.world, *target, asker);
             if known.is_some() && self.world.effects.is_cycle(self.frame.id, *target) {
                 self.has_asked_in_cycle.set(true);
@@ -226,6 +230,11 @@ impl<'a> Machine<'a> {
         if (summary.nonnull_result || site.call.flags.nonnull_result)
             && let Some(result) = result
             && self.assume(&mut state, result, Relation::NONZERO) == Verdict::Contradiction
+        {
+            return smallvec![];
+        }
+        if let Some(result) = result
+            && summary.ensures.iter().any(|r| self.assume(&mut state, result, *r) == Verdict::Contradiction)
         {
             return smallvec![];
         }

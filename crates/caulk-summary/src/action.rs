@@ -109,6 +109,8 @@ pub struct Summary {
     pub is_model: bool,
     /// The result points into what this argument points to, at some offset or other.
     pub result_inside: Option<u32>,
+    /// What the returned number always is, where a model says so.
+    pub ensures: Vec<Relation>,
     /// Makes room in a container, or uses it.
     pub room: Option<Room>,
     /// Values the caller knows that may be overwritten (not counting what `actions` store).

@@ -249,7 +249,8 @@ pub fn effect_of<'a>(
         several => Cow::Owned(combine(several, many)),
     };
     let effect = CallEffect { summary, unknown: false };
-    let says_something = |s: &Summary| !s.is_empty() || s.nonnull_result || s.result_inside.is_some();
+    let tells = |s: &Summary| s.nonnull_result || s.result_inside.is_some() || !s.ensures.is_empty();
+    let says_something = |s: &Summary| !s.is_empty() || tells(s);
     says_something(&effect.summary).then_some(effect)
 }
 

@@ -96,6 +96,7 @@ pub(crate) fn from_model(model: &Model, declaration: &Function) -> Summary {
         nonnull_result: model.returns_nonnull(),
         impure: model.purity == Purity::Impure,
         room: model.room,
+        ensures: ensured(model),
         ..Summary::default()
     };
     for effect in &model.effects {
@@ -118,6 +119,14 @@ pub(crate) fn from_model(model: &Model, declaration: &Function) -> Summary {
     summary.actions.sort();
     summary.actions.dedup();
     summary
+}
+
+fn ensured(model: &Model) -> Vec<Relation> {
+    let relation = |guard| match guard {
+        Guard::Told(relation, _) => Some(relation),
+        _ => None,
+    };
+    model.ensures.iter().filter_map(|comparison| relation(guard_of_comparison(*comparison))).collect()
 }
 
 /// A function that gives back what is in a place gives back the block that it puts there: `d2i_X509(&x, ...)`.
