@@ -34,6 +34,8 @@ pub struct Fresh {
     pub is_callers_choice: bool,
     /// Part of another object that the same call makes.
     pub is_part: bool,
+    /// What the caller must have left in the very place that the object is put into, by its own names.
+    pub filled: Vec<(AccessPath, Relation)>,
     /// The calls from this one down to the allocator.
     pub chain: Vec<(FuncId, u32)>,
     pub first: Alternative,
@@ -86,6 +88,7 @@ fn fresh_block(
         hidden: true,
         is_callers_choice: false,
         is_part: true,
+        filled: Vec::new(),
         chain,
         first: Alternative { facts, ..Alternative::new(event) },
     };
@@ -124,8 +127,14 @@ fn fresh_block(
         let facts = given(view, call, path, *relation)?;
         object.is_callers_choice |= rests_on_null_parameter(view, &facts, &object.first.facts);
         for (key, relation) in facts {
-            let is_filled = matches!(view.keys.get(key), Key::Loaded(cell) if object.first.cells.contains(&cell));
-            if !is_filled && !learn(&mut object.first.facts, (key, relation), view.config.max_facts) {
+            let filled = match view.keys.get(key) {
+                Key::Loaded(cell) if object.first.cells.contains(&cell) => Some(cell),
+                _ => None,
+            };
+            let here = (view.homes[call], call);
+            let path = filled.filter(|cell| view.is_initial(*cell, here)).and_then(|cell| view.values.cell_path(cell));
+            object.filled.extend(path.map(|path| (path, relation)));
+            if filled.is_none() && !learn(&mut object.first.facts, (key, relation), view.config.max_facts) {
                 return None;
             }
         }

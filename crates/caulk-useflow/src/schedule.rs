@@ -127,6 +127,7 @@ fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &
     if !is_relevant(&body, calls_matter) && !calls_parameters(&body) {
         let mut report = Report::default();
         report.summary.actions = besides;
+        rely_on_contract(program, world.models, function, &body, &mut report.summary);
         report.summary.impure = impure;
         return Outcome::Skipped(Box::new(report));
     }

@@ -57,7 +57,8 @@ impl Summarizer<'_> {
             self.note_fresh_returns(object, &handed, &to_return, &absent.exits);
         }
         let exits: Vec<Exit> = handed.iter().map(|(exit, _)| exit.clone()).collect();
-        let (needs, leaves) = (needs(&mut self.view, &exits), leaves(&mut self.view, &exits));
+        let (mut needs, leaves) = (needs(&mut self.view, &exits), leaves(&mut self.view, &exits));
+        needs.extend(object.filled.iter().cloned());
         let blocks = &mut self.report.summary.blocks;
         let id = match block_returned_already(&self.report.summary.actions, &paths, &to_return) {
             Some(id) => {
