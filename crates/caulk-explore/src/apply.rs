@@ -230,7 +230,7 @@ impl Machine<'_> {
             if last.get().0 != holder {
                 last.set((holder, holder.and_then(|root| machine.reached_from(root, &given)).is_some()));
             }
-            last.get().1 && opaque.iter().any(|f| machine.world.writes(*f, class))
+            last.get().1 && machine.world.any_writes(opaque, class)
         });
     }
 

@@ -8,7 +8,7 @@ use caulk_ir::{Constant, Inst, InstId, Operand, Type};
 use caulk_program::FuncId;
 use caulk_solver::{Node, Solver, TermId, TermPool};
 use caulk_useflow::CallEffect;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::effect_cache::Given;
@@ -44,6 +44,8 @@ pub struct Machine<'a> {
     pub has_asked_in_cycle: Cell<bool>,
     /// The roots of terms, once asked for.
     roots: RefCell<Vec<Option<Option<TermId>>>>,
+    /// Objects of which some cell was addressed by an index that is not known.
+    pub indexed: RefCell<FxHashSet<TermId>>,
 }
 
 impl<'a> Machine<'a> {
@@ -64,6 +66,7 @@ impl<'a> Machine<'a> {
             asks_in_cycles: true,
             has_asked_in_cycle: Cell::new(false),
             roots: RefCell::default(),
+            indexed: RefCell::default(),
         }
     }
 

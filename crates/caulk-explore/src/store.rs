@@ -15,6 +15,9 @@ use crate::witness::Event;
 impl Machine<'_> {
     pub fn key(&self, address: TermId) -> Key {
         let (base, offset) = self.pool.split_offset(address);
+        if self.pool.as_symbol(base).is_none() {
+            self.indexed.borrow_mut().extend(self.root(base));
+        }
         Key { base, offset: offset as i64 }
     }
 
@@ -136,6 +139,9 @@ impl Machine<'_> {
     fn forget_siblings(&mut self, state: &mut State, key: Key, class: Class, inst: InstId) {
         let Some(root) = self.root(key.base) else { return };
         let is_element = self.pool.as_symbol(key.base).is_none();
+        if !is_element && !self.indexed.borrow().contains(&root) {
+            return;
+        }
         let is_sibling = |machine: &Self, at: Key, c: Class, holder: Option<TermId>| {
             holder == Some(root)
                 && at.base != key.base

@@ -41,12 +41,18 @@ impl<'a> World<'a> {
 
     /// Whether a function may write to cells of a class, wherever they are.
     pub fn writes(&self, function: FuncId, class: Class) -> bool {
+        self.any_writes(&[function], class)
+    }
+
+    /// Whether one of several functions may.
+    pub fn any_writes(&self, functions: &[FuncId], class: Class) -> bool {
         let place = match class {
             Class::Field(ty, offset) => Place::Field(ty, offset),
             Class::Global(global) => Place::Global(global),
             Class::Local(_) | Class::Other => Place::Plain,
         };
-        self.analysis.survey.modified.may_write(function, place)
+        let modified = &self.analysis.survey.modified;
+        modified.number(place).is_some_and(|number| functions.iter().any(|f| modified.has(*f, number)))
     }
 
     /// Whether a call does different things for different arguments, as far as stage one can tell.
