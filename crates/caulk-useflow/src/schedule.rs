@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::callbacks::{Special, calls_parameters, special, special_calls};
 use crate::config::UseflowConfig;
 use crate::containers::{self, Told};
-use crate::contract::rely_on_contract;
+use crate::contract::{rely_on_contract, room_of_wrapper};
 use crate::function::{is_impure, is_relevant};
 use crate::library;
 use crate::overwrites::overwritten_slots;
@@ -137,6 +137,8 @@ fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &
     report.summary.actions.extend(besides);
     report.summary.actions.sort();
     rely_on_contract(program, world.models, function, &body, &mut report.summary);
+    report.summary.room = report.summary.room.or_else(|| room_of_wrapper(program, function, &body, &summary_of));
+    report.summary.is_model |= report.summary.room.is_some();
     report.summary.impure = impure;
     Outcome::Analysed(Box::new(report))
 }
