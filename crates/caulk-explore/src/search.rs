@@ -139,15 +139,19 @@ impl<'a, 'g> Search<'a, 'g> {
                 states = self.merge(block, states);
             }
             self.run_block(block, states);
-            let is_done = matches!(self.goal, Goal::Leaks { .. })
-                && self.found.iter().all(|f| f.as_ref().is_some_and(|f| f.doubts() == 0));
-            if is_done {
+            if self.is_done() {
                 return;
             }
             if self.cut && !self.is_hurrying {
                 return;
             }
         }
+    }
+
+    /// Whether all candidates were found on paths as plain as are worth looking for: beyond the budget any will do.
+    fn is_done(&self) -> bool {
+        let is_enough = |found: &Found| found.doubts() == 0 || self.is_over_budget();
+        self.is_leak_search() && self.found.iter().all(|found| found.as_ref().is_some_and(is_enough))
     }
 
     /// Charges the budget. When it is used up, the paths that are waiting still go to the function's end, loops left at once:
