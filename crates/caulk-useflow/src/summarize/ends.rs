@@ -49,8 +49,13 @@ impl Summarizer<'_> {
             }
             match self.path_from_result(*cell, returned_base) {
                 Some(path) => paths.push(path),
-                // A local dies with the function; what a local leads to goes on holding it.
-                None => held |= !matches!(self.view.values.node(cell.base), ValueNode::Local(_) | ValueNode::Nothing),
+                // A local dies with the function; what a local leads to goes on holding it. A neighbour that is known by the
+                // object alone (`list->next->previous`) holds it for whoever holds the neighbour: stage two looks who that is.
+                None => {
+                    let is_local = matches!(self.view.values.node(cell.base), ValueNode::Local(_) | ValueNode::Nothing);
+                    let is_own = alternative.own.is_some_and(|own| self.view.values.is_reached_from(cell.base, own));
+                    held |= !is_local && !is_own;
+                }
             }
         }
         match (paths.is_empty(), held) {
