@@ -11,6 +11,7 @@
 
 mod ahead;
 mod apply;
+mod by_summary;
 mod call;
 mod callers;
 mod config;
@@ -20,6 +21,7 @@ mod evaluate;
 mod fates;
 mod frame;
 mod machine;
+mod made;
 mod memory;
 mod merge;
 mod mstg;

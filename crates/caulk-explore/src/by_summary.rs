@@ -1,0 +1,311 @@
+//! Calls by stage one's summaries: what a callee does to the object, what it writes, and what it gives back.
+
+use caulk_ir::Type;
+use caulk_memory::{AccessPath, PathRoot, Relation};
+use caulk_solver::{TermId, Verdict};
+use caulk_summary::{Action, BlockId, Destination, Guard, Room, Subject, Summary};
+use caulk_useflow::CallEffect;
+use smallvec::{SmallVec, smallvec};
+
+use crate::call::{Decision, Site, States};
+use crate::frame::{Class, is_pointer, width_of};
+use crate::machine::Machine;
+use crate::made::returns_block;
+use crate::state::{Fate, State};
+use crate::symbols::{Origin, Part};
+use crate::witness::Event;
+
+impl Machine<'_> {
+    pub fn apply_summary(
+        &mut self,
+        mut state: State,
+        site: &Site<'_>,
+        effect: &CallEffect<'_>,
+        wanted: Option<BlockId>,
+    ) -> States {
+        let summary = &*effect.summary;
+        if summary.no_return {
+            return smallvec![];
+        }
+        let result = self.result_of(&state, site, summary);
+        if (summary.nonnull_result || site.call.flags.nonnull_result)
+            && let Some(result) = result
+            && self.assume(&mut state, result, Relation::NONZERO) == Verdict::Contradiction
+        {
+            return smallvec![];
+        }
+        if let Some(result) = result
+            && summary.ensures.iter().any(|r| self.assume(&mut state, result, *r) == Verdict::Contradiction)
+        {
+            return smallvec![];
+        }
+        if effect.unknown {
+            self.give_away(&mut state, site);
+        }
+        let has_room = self.has_room(site, summary);
+        let mut states: States = smallvec![state];
+        for action in &summary.actions {
+            let Subject::Value(path) = &action.subject else { continue };
+            let action = &match action.guard {
+                Guard::Told(..) if has_room => Action { guard: Guard::Always, ..action.clone() },
+                _ => action.clone(),
+            };
+            let mut next: States = SmallVec::new();
+            for state in states {
+                self.take_part(state, site, result, action, path, &mut next);
+            }
+            states = next;
+        }
+        if self.follows_all {
+            states = self.split_by_blocks(states, site, result, summary);
+        }
+        states
+            .into_iter()
+            .filter_map(|state| self.finish(state, site, result, summary, effect.unknown, wanted))
+            .collect()
+    }
+
+    /// Whether something is put into a container that was made with room for it: that does not fail.
+    fn has_room(&mut self, site: &Site<'_>, summary: &Summary) -> bool {
+        let container = (summary.room == Some(Room::Used)).then(|| site.args.first()).flatten();
+        let origin = container.and_then(|c| self.root(*c)).map(|root| self.origin(root));
+        let Some(Origin::Block(maker)) = origin else { return false };
+        self.effect(maker).is_some_and(|made| made.summary.room == Some(Room::Made))
+    }
+
+    /// What the call gives back.
+    fn result_of(&mut self, state: &State, site: &Site<'_>, summary: &Summary) -> Option<TermId> {
+        let ty = site.call.ret;
+        if ty == Type::Void {
+            return None;
+        }
+        let width = width_of(ty).unwrap_or(64);
+        let returned =
+            |a: &&Action| matches!(&a.to, Destination::Store(to) if to.root == PathRoot::Return && to.steps.is_empty());
+        let inside = summary.result_inside.and_then(|index| site.args.get(index as usize));
+        let mut origin = match inside.and_then(|argument| self.root(*argument)) {
+            Some(root) => Origin::Derived(root),
+            None => Origin::Result(site.inst),
+        };
+        for action in summary.actions.iter().filter(returned) {
+            match &action.subject {
+                Subject::Alloc(_) => {
+                    origin = Origin::Block(site.inst);
+                    break;
+                }
+                Subject::Value(path) => {
+                    let root = self.path_value(state, site, None, path).and_then(|v| self.root(v));
+                    if let Some(root) = root {
+                        origin = Origin::Derived(root);
+                        if state.tracked == Some(root) {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        if let Some(result) = self.pure_result(state, site, summary, width) {
+            return Some(result);
+        }
+        let is_pointer = is_pointer(ty) || origin != Origin::Result(site.inst);
+        Some(self.symbols.at(&mut self.pool, site.moment.clone(), Part::Value, width, origin, is_pointer))
+    }
+
+    /// A function without side effects gives the same for the same arguments and the same memory.
+    fn pure_result(&mut self, state: &State, site: &Site<'_>, summary: &Summary, width: u8) -> Option<TermId> {
+        let [target] = site.targets.as_slice() else { return None };
+        if summary.impure || !summary.actions.is_empty() || self.world.analysis.summary(*target).impure {
+            return None;
+        }
+        let key = (*target, site.args.clone(), state.version);
+        if let Some(known) = self.pure_results.get(&key)
+            && self.pool.width(*known) == width
+        {
+            return Some(*known);
+        }
+        let origin = Origin::Result(site.inst);
+        let result =
+            self.symbols.at(&mut self.pool, site.moment.clone(), Part::Value, width, origin, is_pointer(site.call.ret));
+        self.pure_results.insert(key, result);
+        Some(result)
+    }
+
+    /// Nobody knows the callee: it may keep and change whatever it can reach.
+    fn give_away(&mut self, state: &mut State, site: &Site<'_>) {
+        for &arg in &site.args {
+            match state.tracked {
+                Some(object) if self.leads_to(state, arg, object) => self.settle(state, Fate::Kept),
+                None => drop(self.root(arg).map(|root| state.fates.set(root, Fate::Kept))),
+                _ => {}
+            }
+        }
+    }
+
+    /// An action on a value the caller had, if that is the object or leads to it. Without an object to follow, every value is one.
+    fn take_part(
+        &mut self,
+        mut state: State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        action: &Action,
+        path: &AccessPath,
+        out: &mut States,
+    ) {
+        let is_alias = matches!(&action.to, Destination::Store(to) if to.root == PathRoot::Return);
+        let Some(value) = self.path_value(&state, site, result, path).filter(|_| !is_alias) else {
+            return out.push(state);
+        };
+        let concerns = match state.tracked {
+            Some(object) => self.is_live(&state) && self.leads_to(&state, value, object),
+            None => self.root(value).is_some(),
+        };
+        if !concerns {
+            return out.push(state);
+        }
+        let decision = self.decide(&state, site, result, &action.guard);
+        // Where it was stored for certain it can be found there; `finish` sees to that.
+        let is_seen = state.tracked.is_none() && matches!(action.to, Destination::Store(_));
+        if is_seen && !matches!(decision, Decision::Hidden) {
+            return out.push(state);
+        }
+        match decision {
+            Decision::No => out.push(state),
+            Decision::Yes => {
+                self.perform(&mut state, site, result, value, &action.to);
+                out.push(state);
+            }
+            // Whether it is gone the caller cannot know, so it is.
+            Decision::Hidden => match state.tracked {
+                Some(_) => self.settle(&mut state, Fate::Kept),
+                None => {
+                    if let Some(root) = self.root(value) {
+                        state.fates.set(root, Fate::Kept);
+                    }
+                    out.push(state);
+                }
+            },
+            Decision::If(condition, otherwise) => {
+                let mut taken = state.clone();
+                if taken.facts.assume(&mut self.pool, condition) == Verdict::Consistent {
+                    self.perform(&mut taken, site, result, value, &action.to);
+                    out.push(taken);
+                }
+                if state.facts.assume(&mut self.pool, otherwise) == Verdict::Consistent {
+                    state.trail.add(site.inst, Event::NotTaken);
+                    out.push(state);
+                }
+            }
+        }
+    }
+
+    fn perform(&mut self, state: &mut State, site: &Site<'_>, result: Option<TermId>, value: TermId, to: &Destination) {
+        let is_object = state.tracked.is_some_and(|object| self.points_to(value, object));
+        match to {
+            Destination::Keep | Destination::Unknown => match state.tracked {
+                Some(_) => self.settle(state, Fate::Kept),
+                None => drop(self.root(value).map(|root| state.fates.set(root, Fate::Kept))),
+            },
+            Destination::Free { .. } if is_object => self.settle(state, Fate::Freed),
+            // What else was done to what the holder holds, nobody said.
+            Destination::Free { deep: true } if state.tracked.is_some() => self.settle(state, Fate::Freed),
+            Destination::Free { deep } => {
+                if let Some(root) = self.root(value) {
+                    // What is in it went elsewhere before, or was freed too: none of it is the caller's any more.
+                    state.fates.set(root, if *deep { Fate::Kept } else { Fate::Freed });
+                    state.trail.add(site.inst, Event::FreedWithHolder);
+                }
+            }
+            Destination::Store(to) => match self.place_for(state, site, result, to) {
+                Some((address, class)) => self.store(state, address, value, Type::Ptr, class, site.inst),
+                None => self.settle(state, Fate::Kept),
+            },
+        }
+    }
+
+    /// What the call wrote and gave back. None: the path cannot be.
+    fn finish(
+        &mut self,
+        mut state: State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        summary: &Summary,
+        unknown: bool,
+        wanted: Option<BlockId>,
+    ) -> Option<State> {
+        let mut written: Vec<(TermId, Class, Option<TermId>)> = Vec::new();
+        for action in &summary.actions {
+            let Destination::Store(to) = &action.to else { continue };
+            match action.subject {
+                Subject::Alloc(block) => {
+                    let is_wanted = wanted == Some(block);
+                    if is_wanted && !self.has_what_it_needs(&mut state, site, &summary.blocks[block.0 as usize]) {
+                        return None;
+                    }
+                    let is_returned = summary.actions.iter().any(|a| returns_block(a, block));
+                    if !self.make_block(&mut state, site, result, action, to, is_returned, block, wanted, &mut written)
+                    {
+                        return None;
+                    }
+                }
+                Subject::Value(ref path) => self.move_value(&state, site, result, action, to, path, &mut written),
+            }
+        }
+        for path in &summary.overwritten {
+            written
+                .extend(self.path_address(&state, site, result, path).map(|(address, class)| (address, class, None)));
+        }
+        if unknown || summary.impure {
+            self.opaque.extend(site.targets.iter().filter(|t| self.frame.program.has_body(**t)));
+            self.forget_modified(&mut state, site);
+            self.touch(&mut state);
+        }
+        for (address, class, value) in written {
+            match value {
+                Some(value) => self.store(&mut state, address, value, Type::Ptr, class, site.inst),
+                None => self.store_unknown(&mut state, site, address, class),
+            }
+        }
+        if let Some(result) = result {
+            state.set(site.inst, result);
+        }
+        Some(state)
+    }
+
+    /// A cell that was perhaps written to. Who may or may not hold the object goes on holding it.
+    fn store_unknown(&mut self, state: &mut State, site: &Site<'_>, address: TermId, class: Class) {
+        let key = self.key(address);
+        let object = state.tracked;
+        let holds = state.memory.overlapping(key, 8).any(|(_, c)| object.is_some_and(|o| self.cell_points_to(c, o)));
+        if !holds {
+            let value = self.unknown(&site.moment, Part::Written(key.offset), Type::Ptr);
+            self.store(state, address, value, Type::Ptr, class, site.inst);
+        }
+    }
+
+    /// A value that the callee put somewhere else; what concerns the object was done by `take_part`.
+    #[expect(clippy::too_many_arguments, reason = "one step of finish()")]
+    fn move_value(
+        &mut self,
+        state: &State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        action: &Action,
+        to: &AccessPath,
+        path: &AccessPath,
+        written: &mut Vec<(TermId, Class, Option<TermId>)>,
+    ) {
+        if to.steps.is_empty() {
+            return;
+        }
+        let Some(value) = self.path_value(state, site, result, path) else { return };
+        if state.tracked.is_some_and(|object| self.leads_to(state, value, object)) {
+            return;
+        }
+        let Some((address, class)) = self.place_for(state, site, result, to) else { return };
+        match self.decide(state, site, result, &action.guard) {
+            Decision::No => {}
+            Decision::Yes => written.push((address, class, Some(value))),
+            Decision::Hidden | Decision::If(..) => written.push((address, class, None)),
+        }
+    }
+}

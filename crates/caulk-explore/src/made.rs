@@ -1,0 +1,207 @@
+//! Blocks that callees make: how the object that a search is about comes to be, and where it is put.
+
+use std::sync::Arc;
+
+use caulk_memory::{AccessPath, PathRoot, Relation};
+use caulk_program::FuncId;
+use caulk_solver::{TermId, Verdict};
+use caulk_summary::{Action, Block, BlockId, Destination, Subject, Summary};
+
+use crate::call::{Decision, Site, States};
+use crate::effects::Effects;
+use crate::frame::Class;
+use crate::machine::Machine;
+use crate::memory::Content;
+use crate::state::{Fate, State};
+use crate::symbols::{Key, Origin, Part};
+use crate::witness::Event;
+
+impl Machine<'_> {
+    /// The ways of a callee that make the wanted block, as its guarded summary tells. None: the summary lost sight of it.
+    pub fn make_by_effects(
+        &mut self,
+        state: &State,
+        site: &Site<'_>,
+        effects: &[(FuncId, Arc<Effects>)],
+        block: BlockId,
+    ) -> Option<States> {
+        let effect = self.effect(site.inst)?;
+        let goes_to = |a: &Action| match (&a.subject, &a.to) {
+            (Subject::Alloc(id), Destination::Store(to)) if *id == block => Some(to.clone()),
+            _ => None,
+        };
+        let places: Vec<AccessPath> = effect.summary.actions.iter().filter_map(goes_to).collect();
+        let mut made = States::new();
+        let mut is_lost = false;
+        for mut after in self.apply_effects(state.clone(), site, effects) {
+            let result = after.get(site.inst);
+            let mut object = None;
+            for place in &places {
+                let Some(value) = self.path_value(&after, site, result, place) else { continue };
+                let root = self.root(value);
+                match root.map(|r| (r, self.origin(r))) {
+                    Some((root, Origin::Block(call))) if call == site.inst => object = object.or(Some(root)),
+                    _ => {
+                        let is_null = self.relation(value, Relation::ZERO);
+                        is_lost |= after.facts.implied(&self.pool, is_null) != Some(true);
+                    }
+                }
+            }
+            let Some(object) = object else { continue };
+            if self.rests_on_null(state, &after, site) {
+                continue;
+            }
+            if after.fate(object) == Some(Fate::Live) && self.keep_nonnull(&mut after, object) {
+                self.leave_registries(&mut after, object);
+                after.tracked = Some(object);
+                after.trail.add(site.inst, Event::Allocated);
+                made.push(after);
+            }
+        }
+        (!made.is_empty() || !is_lost).then_some(made)
+    }
+
+    /// Whether a callee was taken to go a way on which an argument is null that is not known to be. Whoever may give an object
+    /// to be used does not want a new one, unless it is known that there is none.
+    fn rests_on_null(&mut self, before: &State, after: &State, site: &Site<'_>) -> bool {
+        site.args.iter().any(|&argument| {
+            let is_null = self.relation(argument, Relation::ZERO);
+            let [known, assumed] = [before, after].map(|state| state.facts.implied(&self.pool, is_null));
+            let is_found = matches!(self.origin(argument), Origin::Initial(_) | Origin::Unknown);
+            known.is_none() && assumed == Some(true) && is_found && self.root(argument).is_some()
+        })
+    }
+
+    /// What a constructor enters into a global list and still hands to its caller is the caller's: stage one says so only of
+    /// objects that count their references, and for those a registry holds none.
+    fn leave_registries(&self, state: &mut State, object: TermId) {
+        let is_registry = |content: &Content| {
+            let holder = content.holder.filter(|holder| *holder != object);
+            self.cell_points_to(content, object) && holder.is_some_and(|h| self.reached_from(h, &[]).is_some())
+        };
+        let cells: Vec<Key> = state.memory.iter().filter(|(_, c)| is_registry(c)).map(|(key, _)| key).collect();
+        for key in cells {
+            state.memory_mut().remove(key);
+        }
+    }
+
+    /// Without an object to follow, whether a block was made for the caller is worth two paths.
+    pub fn split_by_blocks(
+        &mut self,
+        states: States,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        summary: &Summary,
+    ) -> States {
+        let mut states = states;
+        for action in &summary.actions {
+            let (Subject::Alloc(_), Destination::Store(to)) = (&action.subject, &action.to) else { continue };
+            if to.steps.is_empty() {
+                continue;
+            }
+            let mut next = States::new();
+            for mut state in states {
+                if let Decision::If(condition, otherwise) = self.decide(&state, site, result, &action.guard) {
+                    let mut made = state.clone();
+                    if made.facts.assume(&mut self.pool, condition) == Verdict::Consistent {
+                        next.push(made);
+                    }
+                    if state.facts.assume(&mut self.pool, otherwise) == Verdict::Contradiction {
+                        continue;
+                    }
+                }
+                next.push(state);
+            }
+            states = next;
+        }
+        states
+    }
+
+    /// A block the callee made and put somewhere. False: it was wanted, and cannot be.
+    #[expect(clippy::too_many_arguments, reason = "one step of finish()")]
+    pub fn make_block(
+        &mut self,
+        state: &mut State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        action: &Action,
+        to: &AccessPath,
+        is_returned: bool,
+        block: BlockId,
+        wanted: Option<BlockId>,
+        written: &mut Vec<(TermId, Class, Option<TermId>)>,
+    ) -> bool {
+        let is_wanted = wanted == Some(block)
+            && state.tracked.is_none_or(|t| Some(t) == self.block_address(site, result, is_returned, block));
+        let decision = self.decide(state, site, result, &action.guard);
+        let happens = match (is_wanted, decision) {
+            (true, Decision::If(condition, _)) => {
+                if state.facts.assume(&mut self.pool, condition) == Verdict::Contradiction {
+                    return false;
+                }
+                true
+            }
+            (true, Decision::No) => return false,
+            (true, _) | (false, Decision::Yes) => true,
+            // The result is the block or null; asking later tells.
+            (false, Decision::If(..)) if to.steps.is_empty() => true,
+            (false, _) => false,
+        };
+        let Some(address) = self.block_address(site, result, is_returned, block) else { return true };
+        if to.steps.is_empty() {
+            state.allocations.push((site.inst, address));
+        } else if let Some((place, class)) = self.path_address(state, site, result, to) {
+            written.push((place, class, happens.then_some(address)));
+        }
+        if happens {
+            state.fates.set_first(address, Fate::Live);
+        }
+        if is_wanted {
+            if !self.keep_nonnull(state, address) {
+                return false;
+            }
+            if state.tracked.is_none() {
+                state.tracked = Some(address);
+                state.trail.add(site.inst, Event::Allocated);
+            }
+        }
+        true
+    }
+
+    /// Assumes what must have been given for a block to exist. False when it was not.
+    pub fn has_what_it_needs(&mut self, state: &mut State, site: &Site<'_>, block: &Block) -> bool {
+        block.needs.iter().all(|(path, relation)| match self.path_value(state, site, None, path) {
+            // Whoever may give an object to be used does not want a new one, unless it is known that there is none.
+            Some(value) if *relation == Relation::ZERO && self.root(value).is_some() => {
+                let is_null = self.relation(value, *relation);
+                state.facts.implied(&self.pool, is_null) == Some(true)
+            }
+            Some(value) => self.assume(state, value, *relation) != Verdict::Contradiction,
+            None => true,
+        })
+    }
+
+    fn keep_nonnull(&mut self, state: &mut State, address: TermId) -> bool {
+        self.assume(state, address, Relation::NONZERO) == Verdict::Consistent
+    }
+
+    /// The address of a block: what the call returns if it is that, else a symbol of its own.
+    fn block_address(
+        &mut self,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        is_returned: bool,
+        block: BlockId,
+    ) -> Option<TermId> {
+        if is_returned {
+            return result;
+        }
+        let origin = Origin::Block(site.inst);
+        Some(self.symbols.at(&mut self.pool, site.moment.clone(), Part::Block(block.0), 64, origin, true))
+    }
+}
+
+pub fn returns_block(action: &Action, block: BlockId) -> bool {
+    let is_it = action.subject == Subject::Alloc(block);
+    is_it && matches!(&action.to, Destination::Store(to) if to.root == PathRoot::Return && to.steps.is_empty())
+}
