@@ -192,7 +192,7 @@ impl Story<'_, '_> {
         let end = ends.map(|s| s.event).find(|e| matches!(e, WitnessEvent::Object(_)));
         match (self.candidate.kind, end) {
             (_, Some(WitnessEvent::Object(Event::FreedWithHolder))) => "what holds it is freed".to_owned(),
-            (CandidateKind::Lost, _) if exit == allocation && place == allocation => {
+            (CandidateKind::Lost, _) if place == allocation && (exit == allocation || self.is_overwritten(place)) => {
                 "the next round of the loop overwrites the last reference to it".to_owned()
             }
             (_, _) if place == allocation => "nothing keeps the result of the call".to_owned(),
@@ -202,6 +202,11 @@ impl Story<'_, '_> {
             }
             (CandidateKind::Forgotten, _) => "the function returns, and nothing frees or keeps it".to_owned(),
         }
+    }
+
+    /// Whether the call puts something else where the object was.
+    fn is_overwritten(&self, call: InstId) -> bool {
+        self.candidate.trail.iter().any(|(inst, event)| *inst == call && matches!(event, Event::Overwritten))
     }
 
     fn is_store(&self, inst: InstId) -> bool {

@@ -274,7 +274,8 @@ impl Propagation<'_, '_> {
             if self.surely_happens(inst, &action.guard, current) {
                 self.overwrite(inst, to, moves_object, current);
             } else if !moves_object
-                && self.holds_in_local(inst, to, current)
+                && !is_part_of_new(summary, to)
+                && self.holds_in_place(inst, to, current)
                 && self.may_exist(inst, summary, &action.subject, current)
                 && let Some(Decided::When(fact, otherwise)) = self.decide(inst, &action.guard, current)
             {
@@ -282,7 +283,10 @@ impl Propagation<'_, '_> {
                 let max = self.view.config.max_facts;
                 let mut taken = current.clone();
                 if learn(&mut taken.facts, fact, max) {
+                    let rests_on_hidden = taken.rests_on_hidden;
                     self.overwrite(inst, to, false, &mut taken);
+                    // What the callee puts there, and when, is known for certain.
+                    taken.rests_on_hidden = rests_on_hidden;
                     split.push(taken);
                 }
                 if otherwise.is_some_and(|not| !learn(&mut current.facts, (fact.0, not), max)) {
@@ -303,15 +307,14 @@ impl Propagation<'_, '_> {
         needs.all(|(path, relation)| self.decide_given(inst, path, *relation, current).is_some())
     }
 
-    /// Whether a callee's path is a local variable that holds the object.
-    fn holds_in_local(&mut self, inst: InstId, path: &AccessPath, current: &Alternative) -> bool {
+    /// Whether a callee's path is one place of this function that holds the object: a local variable, or a field of a structure
+    /// that is always the same.
+    fn holds_in_place(&mut self, inst: InstId, path: &AccessPath, current: &Alternative) -> bool {
         if current.status != Status::Live || path.steps.is_empty() {
             return false;
         }
         let Some(Resolved::Cell(cell)) = self.view.resolve(inst, path) else { return false };
-        current.cells.contains(&cell)
-            && self.is_one_place(cell)
-            && matches!(self.view.values.node(cell.base), ValueNode::Local(_))
+        current.cells.contains(&cell) && self.is_one_place(cell) && self.view.values.is_exact(self.view.body, cell.base)
     }
 
     /// Whether an action happens on the way the alternative goes. Where the result will tell, it is not taken to; where nobody
@@ -408,4 +411,11 @@ enum Decided {
     Hidden(Option<Fact>),
     /// When the fact holds; otherwise the value is as the relation says.
     When(Fact, Option<Relation>),
+}
+
+/// Whether a place is a part of something else that the call makes: another object each time.
+fn is_part_of_new(summary: &Summary, to: &AccessPath) -> bool {
+    let is_prefix = |place: &AccessPath| place.root == to.root && to.steps.starts_with(&place.steps) && place != to;
+    let stores = |action: &Action| matches!(&action.to, Destination::Store(place) if is_prefix(place));
+    summary.actions.iter().any(stores)
 }
