@@ -46,9 +46,13 @@ impl Machine<'_> {
         let mut states: States = smallvec![state];
         for action in &summary.actions {
             let Subject::Value(path) = &action.subject else { continue };
-            let action = &match action.guard {
-                Guard::Told(..) if has_room => Action { guard: Guard::Always, ..action.clone() },
-                _ => action.clone(),
+            let sure;
+            let action = match action.guard {
+                Guard::Told(..) if has_room => {
+                    sure = Action { guard: Guard::Always, ..action.clone() };
+                    &sure
+                }
+                _ => action,
             };
             let mut next: States = SmallVec::new();
             for state in states {

@@ -92,15 +92,17 @@ impl<'a> Machine<'a> {
         let asker = Asker { function: self.frame.id, in_cycles: self.asks_in_cycles };
         let asker = self.follows_all.then_some(asker);
         let of = |target: &FuncId| {
+            let special = || self.guarded_for_constants(site, *target, is_wanted);
             // How the object comes to be is worth an execution of its own: loops end where constants say so.
-            if is_wanted && let Some(special) = self.guarded_for_constants(site, *target, is_wanted) {
-                return Some((*target, special));
+            let made = if is_wanted { special() } else { None };
+            if let Some(made) = made {
+                return Some((*target, made));
             }
             let known = self.world.effects.get(self.world, *target, asker);
             if known.is_some() && self.world.effects.is_cycle(self.frame.id, *target) {
                 self.has_asked_in_cycle.set(true);
             }
-            Some((*target, known.or_else(|| self.guarded_for_constants(site, *target, is_wanted))?))
+            Some((*target, known.or_else(|| if is_wanted { None } else { special() })?))
         };
         site.targets.iter().map(of).collect()
     }

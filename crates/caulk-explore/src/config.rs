@@ -5,7 +5,8 @@ use caulk_solver::SolverConfig;
 /// Budgets of stage two. All are counts, never times, and each is charged to one function: same input, same answer.
 #[derive(Clone, Debug)]
 pub struct ExploreConfig {
-    /// Instructions executed for one object before states that differ are merged, and again as many before the search ends.
+    /// Instructions executed for one object before states that differ are merged, again as many before loops are left at once, and
+    /// again as many before the search ends.
     pub max_steps: usize,
     /// States kept apart at one block, before those that agree on the object are merged.
     pub max_states: usize,

@@ -22,7 +22,7 @@ pub enum Level {
 /// What to do with leaks that need some other allocation to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AllocFailure {
-    /// Shown where the program itself tests for the failure on the path.
+    /// Shown where the program itself tests for the failure on the path, or ignores the status by which a callee tells it.
     Tested,
     Show,
     Hide,

@@ -45,7 +45,7 @@ pub enum ConfidenceArgument {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AllocFailureArgument {
-    /// Shown where the program tests for the failure on the path.
+    /// Shown where the program tests for the failure on the path, or ignores the status by which a callee tells it.
     Tested,
     Show,
     Hide,

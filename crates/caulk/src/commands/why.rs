@@ -9,7 +9,7 @@ use caulk_program::FuncId;
 use caulk_report::ReportConfig;
 use caulk_report::source::Sources;
 use caulk_summary::print;
-use caulk_useflow::{Explainer, ObjectStory, StoryEnd, Verdict};
+use caulk_useflow::{Candidate, Explainer, ObjectStory, StoryEnd, Verdict};
 
 use super::candidates::field_name;
 use super::second_look::SecondLook;
@@ -142,6 +142,12 @@ impl Answer<'_> {
             if let Verdict::Candidate { line, .. } = end.verdict {
                 let told = self.second.tell(|c| c.allocation == story.call && self.body.place(c.place).line == line);
                 told.into_iter().for_each(|t| writeln!(text, "      {t}").unwrap_or_default());
+            }
+            if let Verdict::Taken { .. } | Verdict::Freed { .. } = end.verdict {
+                let is_asked = |c: &Candidate| c.is_question && c.allocation == story.call;
+                let told = self.second.tell(|c| is_asked(c) && self.body.place(c.exit).line == end.line);
+                told.into_iter()
+                    .for_each(|t| writeln!(text, "      a leak where it does not do so: {t}").unwrap_or_default());
             }
         }
         if story.cut {
