@@ -15,7 +15,7 @@ use crate::frame::{Class, type_of, width_of};
 use crate::machine::Machine;
 use crate::refused::Edge;
 use crate::state::{Fate, State};
-use crate::symbols::{Origin, Part, Symbols};
+use crate::symbols::{Key, Origin, Part, Symbols};
 use crate::witness::Event;
 
 /// The callee's symbols in the caller's terms.
@@ -32,6 +32,8 @@ struct Way<'e> {
     /// Conditions the caller can see: on what it gave, and on what it gets back.
     visible: Vec<TermId>,
     is_taken: bool,
+    /// Nothing holds the object any more that held it before.
+    is_lost: bool,
 }
 
 impl Machine<'_> {
@@ -54,6 +56,8 @@ impl Machine<'_> {
             // That an allocation fails inside depends on nothing that the caller has done.
             let fails = ways[index].state.failures.len() > state.failures.len();
             let hidden = was_live && !fails && !ways[index].is_taken && self.is_indistinct(&state, &ways, index);
+            // Nor does what the callee loses count where, for all the caller can see, it could as well be left in its place.
+            let hidden = hidden || (ways[index].is_lost && !fails && self.may_be_left(&state, &ways, index));
             if !hidden {
                 let mut after = ways[index].state.clone();
                 let is_left = was_live && !ways[index].is_taken && ways.iter().any(|w| w.is_taken);
@@ -74,7 +78,18 @@ impl Machine<'_> {
     /// Whether a way that leaves the object could, for all the caller can see, as well be one that takes it.
     fn is_indistinct(&mut self, before: &State, ways: &[Way<'_>], index: usize) -> bool {
         let taking: Vec<usize> = (0..ways.len()).filter(|i| ways[*i].is_taken).collect();
-        taking.into_iter().any(|other| {
+        self.may_be_one_of(before, ways, index, taking)
+    }
+
+    /// Whether a way that loses the object could as well be one that leaves it where it is.
+    fn may_be_left(&mut self, before: &State, ways: &[Way<'_>], index: usize) -> bool {
+        let leaving: Vec<usize> = (0..ways.len()).filter(|i| !ways[*i].is_lost).collect();
+        self.may_be_one_of(before, ways, index, leaving)
+    }
+
+    /// Whether what the caller can see of one way may hold together with what it can see of one of the others.
+    fn may_be_one_of(&mut self, before: &State, ways: &[Way<'_>], index: usize, others: Vec<usize>) -> bool {
+        others.into_iter().any(|other| {
             let mut facts = before.facts.clone();
             let conditions = ways[index].visible.iter().chain(&ways[other].visible);
             conditions
@@ -160,8 +175,34 @@ impl Machine<'_> {
         if effect.failed {
             state.failures.push(site.inst);
         }
+        if was_live && !self.is_live(&state) {
+            self.follow_renewed(&before, &mut state, site);
+        }
         let is_taken = was_live && !self.is_live(&state);
-        Some(Way { inside: (target, &effect.edges), state, visible, is_taken })
+        let is_lost = was_live && !is_taken && self.is_lost_by_callee(&before, &state);
+        Some(Way { inside: (target, &effect.edges), state, visible, is_taken, is_lost })
+    }
+
+    /// Whether memory held the object before the call, and nothing in memory does so after it.
+    fn is_lost_by_callee(&self, before: &State, after: &State) -> bool {
+        let Some(object) = before.tracked.filter(|object| after.tracked == Some(*object)) else { return false };
+        let is_held = |state: &State| state.memory.iter().any(|(_, c)| self.cell_points_to(c, object));
+        is_held(before) && !is_held(after)
+    }
+
+    /// A callee freed the object and put a block of its own into the same place: the search goes on with that one.
+    fn follow_renewed(&mut self, before: &State, state: &mut State, site: &Site<'_>) {
+        let Some(object) = state.tracked else { return };
+        let held: Vec<Key> =
+            before.memory.iter().filter(|(_, c)| self.cell_points_to(c, object)).map(|(key, _)| key).collect();
+        let new = held.into_iter().find_map(|key| {
+            let root = state.memory.get(key)?.points?;
+            (root != object && self.origin(root) == Origin::Block(site.inst)).then_some(root)
+        });
+        if let Some(new) = new {
+            state.tracked = Some(new);
+            state.fates.set(new, Fate::Live);
+        }
     }
 
     fn translated_result(

@@ -3,7 +3,7 @@
 use caulk_ir::Type;
 use caulk_memory::{AccessPath, PathRoot, Relation};
 use caulk_solver::{TermId, Verdict};
-use caulk_summary::{Action, BlockId, Destination, Guard, Room, Subject, Summary};
+use caulk_summary::{Action, BlockId, Case, Destination, Guard, Room, Subject, Summary};
 use caulk_useflow::CallEffect;
 use smallvec::{SmallVec, smallvec};
 
@@ -63,10 +63,19 @@ impl Machine<'_> {
         if self.follows_all {
             states = self.split_by_blocks(states, site, result, summary);
         }
-        states
-            .into_iter()
-            .filter_map(|state| self.finish(state, site, result, summary, effect.unknown, wanted))
-            .collect()
+        let cases: &[Case] = wanted.map_or(&[], |block| &summary.blocks[block.0 as usize].cases);
+        let mut after = States::new();
+        for state in states {
+            let Some((last, others)) = cases.split_last() else {
+                after.extend(self.finish(state, site, result, effect, None));
+                continue;
+            };
+            for case in others {
+                after.extend(self.finish(state.clone(), site, result, effect, wanted.zip(Some(case))));
+            }
+            after.extend(self.finish(state, site, result, effect, wanted.zip(Some(last))));
+        }
+        after
     }
 
     /// Whether something is put into a container that was made with room for it: that does not fail.
@@ -166,6 +175,9 @@ impl Machine<'_> {
         if !concerns {
             return out.push(state);
         }
+        if action.to == Destination::Renew {
+            return out.push(state);
+        }
         let decision = self.decide(&state, site, result, &action.guard);
         // Where it was stored for certain it can be found there; `finish` sees to that.
         let is_seen = state.tracked.is_none() && matches!(action.to, Destination::Store(_));
@@ -205,6 +217,8 @@ impl Machine<'_> {
     fn perform(&mut self, state: &mut State, site: &Site<'_>, result: Option<TermId>, value: TermId, to: &Destination) {
         let is_object = state.tracked.is_some_and(|object| self.points_to(value, object));
         match to {
+            // Who owned it owns a block there still.
+            Destination::Renew => {}
             Destination::Keep | Destination::Unknown => match state.tracked {
                 Some(_) => self.settle(state, Fate::Kept),
                 None => drop(self.root(value).map(|root| state.fates.set(root, Fate::Kept))),
@@ -232,19 +246,21 @@ impl Machine<'_> {
         mut state: State,
         site: &Site<'_>,
         result: Option<TermId>,
-        summary: &Summary,
-        unknown: bool,
-        wanted: Option<BlockId>,
+        effect: &CallEffect<'_>,
+        made: Option<(BlockId, &Case)>,
     ) -> Option<State> {
+        let summary = &*effect.summary;
+        let wanted = made.map(|(block, _)| block);
+        if let Some((_, case)) = made
+            && !self.has_what_it_needs(&mut state, site, result, case)
+        {
+            return None;
+        }
         let mut written: Vec<(TermId, Class, Option<TermId>)> = Vec::new();
         for action in &summary.actions {
             let Destination::Store(to) = &action.to else { continue };
             match action.subject {
                 Subject::Alloc(block) => {
-                    let is_wanted = wanted == Some(block);
-                    if is_wanted && !self.has_what_it_needs(&mut state, site, &summary.blocks[block.0 as usize]) {
-                        return None;
-                    }
                     let is_returned = summary.actions.iter().any(|a| returns_block(a, block));
                     if !self.make_block(&mut state, site, result, action, to, is_returned, block, wanted, &mut written)
                     {
@@ -258,7 +274,7 @@ impl Machine<'_> {
             written
                 .extend(self.path_address(&state, site, result, path).map(|(address, class)| (address, class, None)));
         }
-        if unknown || summary.impure {
+        if effect.unknown || summary.impure {
             self.opaque.extend(site.targets.iter().filter(|t| self.frame.program.has_body(**t)));
             self.forget_modified(&mut state, site);
             self.touch(&mut state);
@@ -272,7 +288,10 @@ impl Machine<'_> {
         if let Some(result) = result {
             state.set(site.inst, result);
         }
-        Some(state)
+        match made {
+            Some((_, case)) => self.finds_what_is_left(&mut state, site, result, case).then_some(state),
+            None => Some(state),
+        }
     }
 
     /// A cell that was perhaps written to. Who may or may not hold the object goes on holding it.

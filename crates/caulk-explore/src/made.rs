@@ -5,7 +5,7 @@ use std::sync::Arc;
 use caulk_memory::{AccessPath, PathRoot, Relation};
 use caulk_program::FuncId;
 use caulk_solver::{TermId, Verdict};
-use caulk_summary::{Action, Block, BlockId, Destination, Subject, Summary};
+use caulk_summary::{Action, BlockId, Case, Destination, Subject, Summary};
 
 use crate::call::{Decision, Site, States};
 use crate::effects::Effects;
@@ -168,14 +168,35 @@ impl Machine<'_> {
         true
     }
 
-    /// Assumes what must have been given for a block to exist. False when it was not.
-    pub fn has_what_it_needs(&mut self, state: &mut State, site: &Site<'_>, block: &Block) -> bool {
-        block.needs.iter().all(|(path, relation)| match self.path_value(state, site, None, path) {
+    /// Assumes what must have been given, and what is given back, in a case in which a block is handed out. False when that
+    /// cannot be.
+    pub fn has_what_it_needs(
+        &mut self,
+        state: &mut State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        case: &Case,
+    ) -> bool {
+        case.needs.iter().all(|(path, relation)| match self.path_value(state, site, result, path) {
             // Whoever may give an object to be used does not want a new one, unless it is known that there is none.
             Some(value) if *relation == Relation::ZERO && self.root(value).is_some() => {
                 let is_null = self.relation(value, *relation);
                 state.facts.implied(&self.pool, is_null) == Some(true)
             }
+            Some(value) => self.assume(state, value, *relation) != Verdict::Contradiction,
+            None => true,
+        })
+    }
+
+    /// Assumes what the caller finds in its memory in that case, once the call is done. False when that cannot be.
+    pub fn finds_what_is_left(
+        &mut self,
+        state: &mut State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        case: &Case,
+    ) -> bool {
+        case.leaves.iter().all(|(path, relation)| match self.path_value(state, site, result, path) {
             Some(value) => self.assume(state, value, *relation) != Verdict::Contradiction,
             None => true,
         })

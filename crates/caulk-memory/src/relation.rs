@@ -65,6 +65,18 @@ impl Relation {
         }
     }
 
+    /// A relation implied by both. Unlike numbers are covered by their sign only, so that loops settle.
+    pub fn cover(self, other: Relation) -> Option<Relation> {
+        if self.implies(other) {
+            return Some(other);
+        }
+        if other.implies(self) {
+            return Some(self);
+        }
+        let signs = [Relation::at_least(1), Relation::at_most(-1), Relation::at_least(0), Relation::at_most(0)];
+        signs.into_iter().chain([Relation::NONZERO]).find(|r| self.implies(*r) && other.implies(*r))
+    }
+
     /// The opposite, where one relation can say it.
     pub fn negate(self) -> Option<Relation> {
         match self {

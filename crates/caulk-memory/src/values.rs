@@ -117,6 +117,11 @@ impl ValueTable {
         Some(self.intern(ValueNode::Load(cell.base, cell.offset), depth + 1))
     }
 
+    /// The value a cell holds, if anything has asked for it yet.
+    pub fn known_load(&self, cell: Cell) -> Option<ValueId> {
+        self.index.get(&ValueNode::Load(cell.base, cell.offset)).copied()
+    }
+
     /// The address of a global variable, made when first asked for.
     pub fn global(&mut self, global: GlobalVarId) -> ValueId {
         self.intern(ValueNode::Global(global), 0)

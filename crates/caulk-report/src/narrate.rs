@@ -294,6 +294,7 @@ impl Story<'_, '_> {
                 Event::Allocated
                 | Event::Given
                 | Event::Freed
+                | Event::Renewed
                 | Event::Kept
                 | Event::GivenToUnknown
                 | Event::BranchTaken

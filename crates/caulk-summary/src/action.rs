@@ -5,6 +5,7 @@ use caulk_models::{FamilyId, Room};
 use caulk_program::FuncId;
 use serde::{Deserialize, Serialize};
 
+use crate::case::Case;
 use crate::guard::Guard;
 
 /// A fresh block of a summary, so that one block seen by two paths stays one block.
@@ -18,10 +19,8 @@ pub struct Block {
     /// Where it is allocated: the call in the function that calls the allocator, and the calls on the way to it, outermost
     /// first. Each is a function and a line in its file.
     pub chain: Vec<(FuncId, u32)>,
-    /// What the caller must have given for it to exist, whatever else tells of it: a size that is not zero.
-    pub needs: Vec<(AccessPath, Relation)>,
-    /// What the caller finds in its memory afterwards when it exists: an error that is not set.
-    pub leaves: Vec<(AccessPath, Relation)>,
+    /// The cases in which it is handed out, at least one. What the actions' guards say holds besides.
+    pub cases: Vec<Case>,
 }
 
 /// What an action is about.
@@ -40,6 +39,8 @@ pub enum Destination {
     Free { deep: bool },
     /// The returned value, or a value reached from it or from an argument or a global, becomes the subject.
     Store(AccessPath),
+    /// Sometimes freed, and then another block takes its place: who owned it owns a block there still. A buffer that grows.
+    Renew,
     /// Kept where the caller cannot see it.
     Keep,
     /// Given to code nobody knows.
@@ -68,10 +69,8 @@ impl Action {
             (unsure && (is_global || path.steps.len() > Self::MAX_UNSURE_STEPS)) || (is_global && path.steps.len() > 1)
         };
         match (&self.subject, &self.to) {
-            // A block that may or may not be there is followed only if it is handed to the caller itself.
             (Subject::Alloc(_), Destination::Store(to)) => match to.root {
-                PathRoot::Return => !unsure || to.steps.is_empty(),
-                PathRoot::Param(_) => !unsure && !far(to),
+                PathRoot::Return | PathRoot::Param(_) => !far(to),
                 PathRoot::Global(_) => false,
             },
             (Subject::Alloc(_), _) => false,
@@ -242,7 +241,7 @@ impl Summary {
         let takes = |a: &Action| match &a.to {
             Destination::Keep | Destination::Unknown => true,
             Destination::Store(_) => matches!(a.subject, Subject::Value(_)),
-            Destination::Free { .. } => false,
+            Destination::Free { .. } | Destination::Renew => false,
         };
         self.actions.iter().any(|a| takes(a) && a.guard.is_own())
     }

@@ -32,7 +32,7 @@ pub struct FunctionSummary {
 pub struct Object {
     /// In the source's own names: `pdec->frame`.
     pub path: String,
-    /// `allocated`, `freed`, `kept`, `stored`, `unknown`.
+    /// `allocated`, `freed`, `renewed`, `kept`, `stored`, `unknown`.
     pub action: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
@@ -73,6 +73,7 @@ fn object(program: &Program, id: FuncId, action: &crate::Action) -> Object {
         (Subject::Alloc(block), _) => (format!("fresh block {}", block.0), "unknown", None),
         (Subject::Value(value), Destination::Free { .. }) => (show(value), "freed", None),
         (Subject::Value(value), Destination::Store(to)) => (show(value), "stored", Some(show(to))),
+        (Subject::Value(value), Destination::Renew) => (show(value), "renewed", None),
         (Subject::Value(value), Destination::Keep) => (show(value), "kept", None),
         (Subject::Value(value), Destination::Unknown) => (show(value), "unknown", None),
     };

@@ -9,10 +9,12 @@
 //! sight, or given to unknown code).
 
 mod action;
+mod case;
 mod guard;
 pub mod json;
 pub mod print;
 
 pub use action::{Action, Block, BlockId, Destination, ParamCall, Subject, Summary};
+pub use case::{Case, Known};
 pub use caulk_models::Room;
 pub use guard::Guard;

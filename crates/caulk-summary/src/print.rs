@@ -4,6 +4,7 @@ use caulk_memory::{AccessPath, Offset, PathRoot, PathStep};
 use caulk_program::{FuncId, Program};
 
 use crate::action::{Action, Destination, ParamCall, Subject, Summary};
+use crate::case::{Case, Known};
 use crate::guard::Guard;
 
 /// An access path as the source would write it.
@@ -64,10 +65,19 @@ pub fn action(program: &Program, function: FuncId, summary: &Summary, action: &A
         Destination::Free { .. } => format!("frees {subject}"),
         Destination::Store(to) if *to == AccessPath::root(PathRoot::Return) => format!("returns {subject}"),
         Destination::Store(to) => format!("stores {subject} to {}", path(program, function, to)),
+        Destination::Renew => format!("renews {subject}"),
         Destination::Keep => format!("keeps {subject}"),
         Destination::Unknown => format!("gives {subject} to unknown code"),
     };
+    let what = match &action.subject {
+        Subject::Alloc(block) if action.guard.is_hidden() => {
+            what + &cases(program, function, &summary.blocks[block.0 as usize].cases)
+        }
+        _ => what,
+    };
     match &action.guard {
+        // That it does not always happen is what renewing means.
+        _ if action.to == Destination::Renew => what,
         Guard::Always => what,
         Guard::Told(relation, _) => format!("{what} if ret {relation}"),
         Guard::Given(value, relation) => format!("{what} if {} {relation}", path(program, function, value)),
@@ -77,6 +87,14 @@ pub fn action(program: &Program, function: FuncId, summary: &Summary, action: &A
         }
         Guard::Unsure => format!("{what} perhaps"),
     }
+}
+
+/// What holds in the cases in which a block is handed out: ` (ret == -1, s->alloc != 0; ret >= 0)`.
+fn cases(program: &Program, function: FuncId, cases: &[Case]) -> String {
+    let known = |(value, relation): &Known| format!("{} {relation}", path(program, function, value));
+    let case = |case: &Case| case.needs.iter().map(known).collect::<Vec<_>>().join(", ");
+    let texts: Vec<String> = cases.iter().map(case).collect();
+    if texts.iter().all(String::is_empty) { String::new() } else { format!(" ({})", texts.join("; ")) }
 }
 
 /// A call through a parameter: `done(s->data[*])`.

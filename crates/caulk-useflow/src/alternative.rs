@@ -46,6 +46,8 @@ pub struct Alternative {
     pub rests_on_hidden: bool,
     /// The last of those was done by some of the functions that may be called there.
     pub rests_on_unsure: bool,
+    /// A callee has, or may have, put another block in its place.
+    pub is_renewed: bool,
     /// At the entry of a block: changed since the block was last run.
     pub is_new: bool,
 }
@@ -72,6 +74,7 @@ impl Clone for Alternative {
         (*lost, *event) = (other.lost, other.event);
         self.rests_on_hidden = other.rests_on_hidden;
         self.rests_on_unsure = other.rests_on_unsure;
+        self.is_renewed = other.is_renewed;
         self.is_new = other.is_new;
     }
 }
@@ -95,6 +98,7 @@ impl Alternative {
             event,
             rests_on_hidden: false,
             rests_on_unsure: false,
+            is_renewed: false,
             is_new: true,
         }
     }
@@ -180,6 +184,7 @@ impl Alternative {
             }
         }
         self.rests_on_hidden |= other.rests_on_hidden;
+        self.is_renewed |= other.is_renewed;
         self.rests_on_unsure &= other.rests_on_unsure;
         if self.lost.is_none() && !self.is_held() {
             self.lost = other.lost;

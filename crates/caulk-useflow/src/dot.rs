@@ -62,7 +62,7 @@ impl Drawing<'_, '_> {
             let name = self.names.holder(&self.summarizer.view.values, &object.first);
             let callee = self.names.callee(object.call).unwrap_or_default();
             let title = format!("{}: fresh from {callee}", name.as_deref().unwrap_or("(unnamed)"));
-            self.draw(&title, Start::After(object.call), object.first);
+            self.draw(&title, Start::After(object.call), object.starts);
         }
         for value in given_values(&mut self.summarizer.view) {
             let Some(path) = self.summarizer.view.values.path(value) else { continue };
@@ -70,15 +70,16 @@ impl Drawing<'_, '_> {
             let title = format!("{}: given", print::path(view.program, view.id, &path));
             let Summarizer { view, history, .. } = &mut self.summarizer;
             let first = given_start(view, history, value);
-            self.draw(&title, Start::Entry, first);
+            self.draw(&title, Start::Entry, vec![first]);
         }
     }
 
-    fn draw(&mut self, title: &str, start: Start, first: Alternative) {
+    fn draw(&mut self, title: &str, start: Start, starts: Vec<Alternative>) {
+        let Some(first) = starts.first().cloned() else { return };
         let own_cell = first.cells.first().copied().filter(|_| start == Start::Entry);
         let Summarizer { view, history, .. } = &mut self.summarizer;
         let before = history.len();
-        let flow = Propagation::run(view, history, start, vec![first.clone()]);
+        let flow = Propagation::run(view, history, start, starts);
         let events: Vec<(InstId, Event)> = history.since(before).collect();
         // The entries of blocks stand before all of their instructions.
         let mut vertices: BTreeMap<(BlockId, Option<InstId>), Vertex> = BTreeMap::new();
@@ -291,6 +292,7 @@ fn word(event: Event) -> Option<&'static str> {
         Event::FreedWithHolder => "freed with its holder",
         Event::Kept => "kept",
         Event::GivenToUnknown => "given to unknown code",
+        Event::Renewed => "renewed",
         Event::NotTaken => "not taken",
         Event::Allocated | Event::Given | Event::BranchTaken | Event::BranchNotTaken => return None,
     })

@@ -175,7 +175,7 @@ pub fn holder_name(program: &Program, analysis: &Analysis, candidate: &Candidate
     let mut view = View::new(
         program,
         &config,
-        &analysis.survey.modified,
+        &analysis.survey,
         candidate.function,
         &body,
         &summary_of,
@@ -210,7 +210,7 @@ impl Teller<'_, '_> {
     fn story(&mut self, function: FuncId, object: &Fresh) -> ObjectStory {
         let start = Start::After(object.call);
         let Summarizer { view, history, .. } = &mut self.summarizer;
-        let flow = Propagation::run(view, history, start, vec![object.first.clone()]);
+        let flow = Propagation::run(view, history, start, object.starts.clone());
         let mut ends: Vec<StoryEnd> = Vec::new();
         for (exit, alternative) in flow.exits {
             let fate = self.summarizer.fate(&(exit, alternative.clone()), None);
@@ -346,6 +346,7 @@ impl Teller<'_, '_> {
             Event::Overwritten => "overwritten".to_owned(),
             Event::OutOfScope => "out of scope".to_owned(),
             Event::FreedWithHolder => format!("holder freed by {}", callee()),
+            Event::Renewed => format!("renewed by {}", callee()),
             Event::NotTaken => format!("not taken by {}", callee()),
             Event::BranchTaken => "branch taken".to_owned(),
             Event::BranchNotTaken => "branch not taken".to_owned(),

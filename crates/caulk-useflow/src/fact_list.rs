@@ -40,7 +40,7 @@ pub fn keep_shared(facts: &mut FactList, other: &FactList) -> bool {
     for at in alike..facts.len() {
         let (key, relation) = facts[at];
         let same = keys.iter().enumerate().filter(|(_, k)| **k == key);
-        let both = same.map(|(at, _)| other[at].1).find_map(|r| cover(relation, r));
+        let both = same.map(|(at, _)| other[at].1).find_map(|r| relation.cover(r));
         changed |= both != Some(relation);
         if let Some(both) = both {
             facts[kept] = (key, both);
@@ -64,18 +64,6 @@ fn alike(facts: &[Fact], other: &[Fact]) -> usize {
     facts.iter().zip(other).take_while(is_same).count()
 }
 
-/// A relation implied by both. Unlike numbers are covered by their sign only, so that loops settle.
-pub fn cover(a: Relation, b: Relation) -> Option<Relation> {
-    if a.implies(b) {
-        return Some(b);
-    }
-    if b.implies(a) {
-        return Some(a);
-    }
-    let signs = [Relation::at_least(1), Relation::at_most(-1), Relation::at_least(0), Relation::at_most(0)];
-    signs.into_iter().chain([Relation::NONZERO]).find(|r| a.implies(*r) && b.implies(*r))
-}
-
 /// The relation of `value + by`, from that of `value`, where nothing wraps.
 pub fn shifted(relation: Relation, by: i64) -> Option<Relation> {
     match relation {
@@ -96,7 +84,7 @@ mod tests {
     /// What the lists share, fact by fact.
     fn shared_one_by_one(facts: &FactList, other: &FactList) -> FactList {
         let both = |(key, relation): &Fact| {
-            let covers = other.iter().filter(|f| f.0 == *key).find_map(|f| cover(*relation, f.1));
+            let covers = other.iter().filter(|f| f.0 == *key).find_map(|f| relation.cover(f.1));
             covers.map(|relation| (*key, relation))
         };
         facts.iter().filter_map(both).collect()

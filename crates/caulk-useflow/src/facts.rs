@@ -5,7 +5,7 @@
 //! two ways with the same status meet only the facts they share remain.
 
 use caulk_ir::{BinaryOp, BlockId, Body, CastOp, CompareOp, Constant, Inst, InstId, Operand, Type};
-use caulk_memory::{Cell, Relation, ValueTable};
+use caulk_memory::{Cell, Relation, ValueId, ValueTable};
 use caulk_program::FuncId;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -142,6 +142,15 @@ impl Keys {
     /// What a cell held when the function was entered.
     pub fn of_initial(&mut self, cell: Cell) -> KeyId {
         self.intern(Key::Initial(cell))
+    }
+
+    /// The cells of an object that facts may be about.
+    pub fn cells_of(&self, base: ValueId) -> Vec<(KeyId, Cell)> {
+        let cell = |(index, key): (usize, &Key)| match key {
+            Key::Loaded(cell) if cell.base == base => Some((KeyId(index as u32), *cell)),
+            _ => None,
+        };
+        self.keys.iter().enumerate().filter_map(cell).collect()
     }
 
     pub fn of_cell(&mut self, cell: Cell) -> KeyId {
@@ -327,6 +336,17 @@ impl Keys {
         }
         let relation = relation(op, constant);
         let relation = if wanted { relation } else { relation.and_then(Relation::negate) };
+        // `(a | b) == 0`: neither is set.
+        if relation.is_some_and(|r| r.implies(Relation::ZERO))
+            && depth < MAX_DEPTH
+            && let Some(Inst::Binary { op: BinaryOp::Or, lhs, rhs, .. }) = value.value().map(|v| &body.insts[v])
+        {
+            let zero = |this: &mut Self, side: Operand, facts: &mut FactList| {
+                facts.extend(this.of_operand(body, values, side).map(|key| (key, Relation::ZERO)));
+            };
+            zero(self, *lhs, facts);
+            zero(self, *rhs, facts);
+        }
         if let (Some(key), Some(relation)) = (self.of_operand(body, values, value), relation) {
             facts.push((key, relation));
         }

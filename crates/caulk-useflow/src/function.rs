@@ -3,27 +3,30 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand, Type};
+use caulk_ir::{BinaryOp, BlockId, Body, EntityVec, Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueId, ValueNode, ValueTable};
-use caulk_program::{FuncId, Outcome, Program};
+use caulk_program::{FuncId, Outcome, Program, TypeId};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::callbacks::{Special, special};
 use crate::config::UseflowConfig;
-use crate::facts::{Keys, number_of};
+use crate::facts::{FactList, Keys, number_of};
 use crate::freeing_loops::FreeingLoops;
 use crate::liveness::Liveness;
 use crate::modified::Modified;
 use crate::saved::Initial;
 use crate::stale::Answers;
 use crate::steps::Steps;
+use crate::survey::Survey;
 
 pub struct View<'a> {
     pub program: &'a Program,
     pub config: &'a UseflowConfig,
     pub modified: &'a Modified,
+    /// Fields that count something.
+    pub counters: &'a FxHashSet<(TypeId, u64)>,
     pub id: FuncId,
 
     pub body: &'a Body,
@@ -64,7 +67,7 @@ impl<'a> View<'a> {
     pub fn new(
         program: &'a Program,
         config: &'a UseflowConfig,
-        modified: &'a Modified,
+        survey: &'a Survey,
         id: FuncId,
         body: &'a Body,
         summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
@@ -104,7 +107,8 @@ impl<'a> View<'a> {
         let mut view = Self {
             program,
             config,
-            modified,
+            modified: &survey.modified,
+            counters: &survey.counters,
             id,
 
             body,
@@ -124,9 +128,29 @@ impl<'a> View<'a> {
             block_runs: 0,
             loosely_told: false,
         };
+        view.name_asked_cells();
         view.find_saved_loads();
         view.freeing_loops = FreeingLoops::new(&mut view);
         view
+    }
+
+    /// Gives keys to the cells that callees ask about, so that what they are initialised with is noticed.
+    fn name_asked_cells(&mut self) {
+        let calls: Vec<(InstId, Rc<CallEffect<'a>>)> =
+            self.calls.iter().filter_map(|(inst, effect)| Some((inst, effect.clone()?))).collect();
+        for (call, effect) in calls {
+            let cases = effect.summary.blocks.iter().flat_map(|block| &block.cases);
+            let needs = cases.flat_map(|case| &case.needs).map(|(path, _)| path);
+            let guards = effect.summary.actions.iter().filter_map(|action| match &action.guard {
+                Guard::Given(path, _) => Some(path),
+                _ => None,
+            });
+            for path in needs.chain(guards).filter(|path| !path.steps.is_empty()) {
+                if let Some(Resolved::Cell(cell)) = self.resolve(call, path) {
+                    self.keys.of_cell(cell);
+                }
+            }
+        }
     }
 
     /// Whether so many blocks have been run that the objects still to come are followed coarsely.
@@ -204,6 +228,33 @@ impl<'a> View<'a> {
         }
         let cell = self.values.of_operand(operand)?;
         matches!(self.values.node(cell.base), ValueNode::Local(_) | ValueNode::Global(_)).then_some(Relation::NONZERO)
+    }
+
+    /// Whether a value is `a | b` with one of the two known not to be zero.
+    pub fn has_set_part(&mut self, value: Operand, facts: &FactList) -> bool {
+        /// Alternations that are looked through.
+        const MAX_PARTS: usize = 8;
+        let mut work: SmallVec<[Operand; 4]> = SmallVec::new();
+        work.push(value);
+        let mut seen = 0;
+        while let Some(operand) = work.pop() {
+            seen += 1;
+            let Some(Inst::Binary { op: BinaryOp::Or, lhs, rhs, .. }) = operand.value().map(|v| &self.body.insts[v])
+            else {
+                continue;
+            };
+            for side in [*lhs, *rhs] {
+                let key = self.keys.of_operand(self.body, &self.values, side);
+                let is_set = |relation: Relation| relation.implies(Relation::NONZERO);
+                if facts.iter().any(|f| Some(f.0) == key && is_set(f.1)) || self.evident(side).is_some_and(is_set) {
+                    return true;
+                }
+                if seen < MAX_PARTS {
+                    work.push(side);
+                }
+            }
+        }
+        false
     }
 
     pub fn line(&self, inst: InstId) -> u32 {

@@ -2,11 +2,10 @@
 
 use caulk_ir::{Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, PathRoot, Relation, ValueNode};
-use caulk_summary::Guard;
+use caulk_summary::{Case, Guard, Known};
 use smallvec::SmallVec;
 
 use crate::alternative::{Alternative, Status};
-use crate::fact_list::cover;
 use crate::facts::{Key, number_of};
 use crate::function::View;
 
@@ -103,7 +102,7 @@ fn told(
     // The exact value says most; a caller may test for just that.
     let mut candidates = exact.chain(usual).chain(signs);
     let when = candidates.find(|r| yes.iter().all(|y| y.implies(*r)) && no.iter().all(|n| n.contradicts(*r)))?;
-    let otherwise = no.into_iter().map(Some).reduce(|a, b| cover(a?, b?)).flatten();
+    let otherwise = no.into_iter().map(Some).reduce(|a, b| a?.cover(b?)).flatten();
     Some((when, otherwise))
 }
 
@@ -158,7 +157,11 @@ fn class(view: &mut View<'_>, exit: InstId, alternative: &Alternative) -> Class 
         Relation::Range(..) => 1,
         Relation::Ne(_) => 2,
     });
-    best.map_or(Class::Unknown, Class::Known)
+    match best {
+        Some(relation) => Class::Known(relation),
+        None if view.has_set_part(value, &alternative.facts) => Class::Known(Relation::NONZERO),
+        None => Class::Unknown,
+    }
 }
 
 fn given(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(InstId, Alternative)]) -> Option<Guard> {
@@ -177,72 +180,73 @@ fn given(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(InstId,
     None
 }
 
-/// Conditions of a block that are kept.
-const MAX_NEEDS: usize = 4;
+/// Conditions of one case that are kept.
+const MAX_KNOWN: usize = 6;
+/// Cases of one block that are kept separate.
+pub const MAX_CASES: usize = 4;
 
-/// What the caller must have given, and must get as a result, for a block to be handed out: what is known of both on all
-/// ways that do so.
-pub fn needs(view: &mut View<'_>, handed: &[(InstId, Alternative)]) -> Vec<(AccessPath, Relation)> {
-    let mut known = |(exit, alternative): &(InstId, Alternative)| {
-        let mut facts = facts_of_caller(view, *exit, alternative);
-        if let Class::Known(relation) = class(view, *exit, alternative) {
-            facts.insert(0, (AccessPath::root(PathRoot::Return), relation));
-        }
-        facts
+/// The cases in which a block is handed out: what the caller must have given and gets back, and what it finds in its memory.
+pub fn cases(view: &mut View<'_>, handed: &[(InstId, Alternative)]) -> Vec<Case> {
+    let cases = handed.iter().map(|exit| Case { needs: needs(view, exit), leaves: leaves(view, exit) }).collect();
+    Case::merge(cases, MAX_CASES)
+}
+
+/// What is known at an exit of what the caller gave, and of the result.
+fn needs(view: &mut View<'_>, (exit, alternative): &(InstId, Alternative)) -> Vec<Known> {
+    let mut needs = Vec::new();
+    let result = match class(view, *exit, alternative) {
+        Class::Known(relation) => Some(relation),
+        // Where failure is told by a negative number, what is computed is none.
+        Class::Unknown => tells_failure_by_sign(view, *exit).then_some(Relation::at_least(0)),
     };
-    let Some((first, rest)) = handed.split_first() else { return Vec::new() };
-    let mut needs = known(first);
-    for exit in rest {
-        needs = shared_needs(&needs, &known(exit));
+    needs.extend(result.map(|relation| (AccessPath::root(PathRoot::Return), relation)));
+    for known in facts_of_caller(view, *exit, alternative) {
+        if !needs.contains(&known) {
+            needs.push(known);
+        }
     }
-    needs.sort();
-    needs.dedup();
-    needs.truncate(MAX_NEEDS);
+    needs.truncate(MAX_KNOWN);
     needs
 }
 
-/// Whether what a block needs of the arguments is known not to hold at an exit.
-pub fn lacks(view: &mut View<'_>, needs: &[(AccessPath, Relation)], exit: &(InstId, Alternative)) -> bool {
-    let is_argument = |path: &AccessPath| path.steps.is_empty() && matches!(path.root, PathRoot::Param(_));
-    let facts = facts_of_caller(view, exit.0, &exit.1);
-    let is_excluded = |(path, relation): &(AccessPath, Relation)| {
-        is_argument(path) && facts.iter().any(|f| f.0 == *path && f.1.contradicts(*relation))
+/// Whether some return of the function gives back a negative constant, and this one does not.
+fn tells_failure_by_sign(view: &View<'_>, exit: InstId) -> bool {
+    let constant = |inst: &Inst| match inst {
+        Inst::Return { value: Some(value) } => view.body.constant(*value).and_then(number_of),
+        _ => None,
     };
-    needs.iter().any(is_excluded)
+    let is_number = match view.body.insts[exit] {
+        Inst::Return { value: Some(value) } => matches!(view.body.operand_type(value), Type::Int(_)),
+        _ => false,
+    };
+    is_number && view.body.insts.values().filter_map(constant).any(|number| number < 0)
 }
 
-/// What a caller finds in its memory on all ways that hand out a block, where the function has written there.
-pub fn leaves(view: &mut View<'_>, handed: &[(InstId, Alternative)]) -> Vec<(AccessPath, Relation)> {
-    let mut written = |(exit, alternative): &(InstId, Alternative)| {
-        let here = (view.homes[*exit], *exit);
-        let mut facts = Vec::new();
-        for &(key, relation) in &alternative.facts {
-            let Key::Loaded(cell) = view.keys.get(key) else { continue };
-            let is_parameters = matches!(view.values.root(cell.base), ValueNode::Param(_));
-            if is_parameters && !view.is_initial(cell, here) {
-                facts.extend(view.values.cell_path(cell).map(|path| (path, relation)));
-            }
-        }
-        facts
+/// Whether in every case a block needs something of the arguments that is known not to hold at an exit.
+pub fn lacks(view: &mut View<'_>, cases: &[Case], exit: &(InstId, Alternative)) -> bool {
+    let is_argument = |path: &AccessPath| path.steps.is_empty() && matches!(path.root, PathRoot::Param(_));
+    let facts = facts_of_caller(view, exit.0, &exit.1);
+    let is_excluded = |(path, relation): &Known| {
+        is_argument(path) && facts.iter().any(|f| f.0 == *path && f.1.contradicts(*relation))
     };
-    let Some((first, rest)) = handed.split_first() else { return Vec::new() };
-    let mut leaves = written(first);
-    for exit in rest {
-        leaves = shared_needs(&leaves, &written(exit));
+    !cases.is_empty() && cases.iter().all(|case| case.needs.iter().any(is_excluded))
+}
+
+/// What a caller finds in its memory at an exit, where the function has written there.
+fn leaves(view: &mut View<'_>, (exit, alternative): &(InstId, Alternative)) -> Vec<Known> {
+    let here = (view.homes[*exit], *exit);
+    let mut leaves = Vec::new();
+    for &(key, relation) in &alternative.facts {
+        let Key::Loaded(cell) = view.keys.get(key) else { continue };
+        let is_parameters = matches!(view.values.root(cell.base), ValueNode::Param(_));
+        if is_parameters && !view.is_initial(cell, here) {
+            leaves.extend(view.values.cell_path(cell).map(|path| (path, relation)));
+        }
     }
     leaves.sort();
     leaves.dedup();
-    leaves.truncate(MAX_NEEDS);
+    leaves.truncate(MAX_KNOWN);
     leaves
-}
-
-/// What either of two blocks needs that are one to the caller.
-pub fn shared_needs(a: &[(AccessPath, Relation)], b: &[(AccessPath, Relation)]) -> Vec<(AccessPath, Relation)> {
-    let both = |(path, relation): &(AccessPath, Relation)| {
-        let other = b.iter().filter(|n| n.0 == *path);
-        other.filter_map(|n| cover(*relation, n.1)).map(|r| (path.clone(), r)).next()
-    };
-    a.iter().filter_map(both).collect()
 }
 
 /// What is known at an exit of values as the caller gave them. What is loaded from memory the caller may not have written is
@@ -254,6 +258,12 @@ fn facts_of_caller(view: &mut View<'_>, exit: InstId, alternative: &Alternative)
         let path = match view.keys.get(key) {
             Key::Inst(inst) => match view.body.insts[inst] {
                 Inst::Param { index, .. } => Some(AccessPath::root(PathRoot::Param(index))),
+                // Read before the function wrote there.
+                Inst::Load { address, .. } => {
+                    let cell = view.values.of_operand(address);
+                    let before = (view.homes[inst], inst);
+                    cell.filter(|cell| view.is_initial(*cell, before)).and_then(|cell| view.values.cell_path(cell))
+                }
                 _ => None,
             },
             Key::Loaded(cell) if view.is_initial(cell, here) => view.values.cell_path(cell),

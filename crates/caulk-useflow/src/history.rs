@@ -13,6 +13,8 @@ pub enum Event {
     OutOfScope,
     Freed,
     FreedWithHolder,
+    /// Another block has taken its place in what holds it, or may have.
+    Renewed,
     Kept,
     GivenToUnknown,
     /// A call that could have taken it did not, as its result tells.
@@ -42,6 +44,11 @@ impl History {
     /// Where events happened since there were `from` of them.
     pub fn since(&self, from: usize) -> impl Iterator<Item = (InstId, Event)> + '_ {
         self.events[from..].iter().map(|(_, inst, event)| (*inst, *event))
+    }
+
+    /// Whether the last event is this one.
+    pub fn is_last(&self, at: u32, inst: InstId, event: Event) -> bool {
+        self.events.get(at as usize).is_some_and(|(_, at, what)| *at == inst && *what == event)
     }
 
     /// The events that lead to one, first to last.

@@ -8,11 +8,14 @@
 //! merge and the function counts as cut. The result does not depend on the number of threads.
 
 mod alternative;
+mod births;
 mod callbacks;
 mod candidate;
+mod cases;
 mod config;
 mod containers;
 mod contract;
+mod counters;
 mod dot;
 mod explain;
 mod fact_list;

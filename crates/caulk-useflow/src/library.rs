@@ -7,7 +7,7 @@ use caulk_models::{
     Pointer, Purity, Root, Varargs,
 };
 use caulk_program::{FuncId, Program};
-use caulk_summary::{Action, Block, BlockId, Destination, Guard, ParamCall, Subject, Summary};
+use caulk_summary::{Action, Block, BlockId, Case, Destination, Guard, ParamCall, Subject, Summary};
 
 /// The summary of a function that has no body.
 pub fn summary_of(program: &Program, models: &Models, function: FuncId) -> Summary {
@@ -200,7 +200,7 @@ fn passed(pointer: &Pointer) -> Option<AccessPath> {
 
 fn new_block(summary: &mut Summary, family: FamilyId, needs: Vec<(AccessPath, Relation)>) -> Subject {
     let id = BlockId(summary.blocks.len() as u32);
-    summary.blocks.push(Block { family, chain: Vec::new(), needs, leaves: Vec::new() });
+    summary.blocks.push(Block { family, chain: Vec::new(), cases: vec![Case { needs, leaves: Vec::new() }] });
     Subject::Alloc(id)
 }
 

@@ -2,13 +2,15 @@
 //! done to.
 
 use caulk_ir::{Inst, InstId, Operand, Type};
-use caulk_memory::{AccessPath, Relation, ValueId, ValueNode};
+use caulk_memory::{AccessPath, PathRoot, Relation, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::FuncId;
 use caulk_summary::{BlockId, Destination, Guard, Subject};
 use rustc_hash::FxHashSet;
 
 use crate::alternative::Alternative;
+use crate::births::Renewals;
+use crate::cases::start_in_cases;
 use crate::fact_list::learn;
 use crate::facts::{Fact, FactList, Key};
 use crate::function::{Resolved, View};
@@ -30,6 +32,8 @@ pub struct Fresh {
     pub failure: Option<Fact>,
     /// Whether it exists is decided by something hidden.
     pub hidden: bool,
+    /// Whether it exists is decided by something that the caller cannot see; it is put where only blocks of its kind are.
+    pub is_opaque: bool,
     /// Exists only if the function's own caller gave it a null.
     pub is_callers_choice: bool,
     /// Part of another object that the same call makes.
@@ -38,7 +42,10 @@ pub struct Fresh {
     pub filled: Vec<(AccessPath, Relation)>,
     /// The calls from this one down to the allocator.
     pub chain: Vec<(FuncId, u32)>,
+    /// Where it is held first, whatever case it is.
     pub first: Alternative,
+    /// The same for each case in which the callee hands it out, with what is known then.
+    pub starts: Vec<Alternative>,
 }
 
 /// All fresh objects, in the order of their calls.
@@ -49,17 +56,20 @@ pub fn fresh(view: &mut View<'_>, history: &mut History) -> Vec<Fresh> {
         return objects;
     }
     let facts_at = Propagation::scout(view, history);
+    let renewals = Renewals::new(view);
     for call in calls {
         let Some(effect) = view.calls[call].clone() else { continue };
-        let mut facts = facts_at.get(&call).cloned().unwrap_or_default();
+        let before = facts_at.get(&call).cloned().unwrap_or_default();
         view.keys.here = (view.homes[call], call);
-        view.forget_written(call, &mut facts);
         for (index, block) in effect.summary.blocks.iter().enumerate() {
+            if renewals.contains(call, index as u32) {
+                continue;
+            }
             if objects.len() >= view.config.max_objects {
                 view.too_many_objects = true;
                 return objects;
             }
-            let object = fresh_block(view, history, call, index as u32, block, &effect.summary, facts.clone());
+            let object = fresh_block(view, history, call, index as u32, block, &effect.summary, before.clone());
             objects.extend(object);
         }
     }
@@ -73,7 +83,7 @@ fn fresh_block(
     index: u32,
     block: &caulk_summary::Block,
     summary: &caulk_summary::Summary,
-    facts: FactList,
+    mut before: FactList,
 ) -> Option<Fresh> {
     let event = history.add(NONE, call, Event::Allocated);
     let mut chain = vec![(view.id, view.line(call))];
@@ -86,11 +96,13 @@ fn fresh_block(
         otherwise: None,
         failure: None,
         hidden: true,
+        is_opaque: false,
         is_callers_choice: false,
         is_part: true,
         filled: Vec::new(),
         chain,
-        first: Alternative { facts, ..Alternative::new(event) },
+        first: Alternative::new(event),
+        starts: Vec::new(),
     };
     for action in &summary.actions {
         if action.subject != Subject::Alloc(BlockId(index)) {
@@ -110,41 +122,18 @@ fn fresh_block(
             Guard::Given(path, relation) => {
                 let fact = given(view, call, path, *relation)?;
                 object.hidden = false;
-                object.is_callers_choice = rests_on_null_parameter(view, &fact, &object.first.facts);
+                object.is_callers_choice = rests_on_null_parameter(view, &fact, &before);
                 object.failure = fact.first().and_then(|f| Some((f.0, f.1.negate()?)));
-                // What was there before is not there any more, where the object itself is put.
-                let is_filled = |key| match view.keys.get(key) {
-                    Key::Loaded(cell) => object.first.cells.contains(&cell),
-                    _ => false,
-                };
-                let still: FactList = fact.into_iter().filter(|f| !is_filled(f.0)).collect();
-                object.first.facts.extend(still);
+                if !fact.into_iter().all(|fact| learn(&mut before, fact, view.config.max_facts)) {
+                    return None;
+                }
+            }
+            // Whether it comes to be nothing here can tell: it may (the design's "two directions of doubt").
+            Guard::Hidden | Guard::Limited(..) if !is_result(to) => {
+                object.hidden = false;
+                object.is_opaque = true;
             }
             Guard::Hidden | Guard::Limited(..) | Guard::Unsure => {}
-        }
-    }
-    for (path, relation) in &block.needs {
-        let facts = given(view, call, path, *relation)?;
-        object.is_callers_choice |= rests_on_null_parameter(view, &facts, &object.first.facts);
-        for (key, relation) in facts {
-            let filled = match view.keys.get(key) {
-                Key::Loaded(cell) if object.first.cells.contains(&cell) => Some(cell),
-                _ => None,
-            };
-            let here = (view.homes[call], call);
-            let path = filled.filter(|cell| view.is_initial(*cell, here)).and_then(|cell| view.values.cell_path(cell));
-            object.filled.extend(path.map(|path| (path, relation)));
-            if filled.is_none() && !learn(&mut object.first.facts, (key, relation), view.config.max_facts) {
-                return None;
-            }
-        }
-    }
-    for (path, relation) in &block.leaves {
-        let Some(Resolved::Cell(cell)) = view.resolve(call, path) else { continue };
-        if !object.first.cells.contains(&cell) {
-            let key = view.keys.of_cell(cell);
-            object.first.facts.retain(|f| f.0 != key);
-            learn(&mut object.first.facts, (key, *relation), view.config.max_facts);
         }
     }
     let own = object.first.has_name(call).then(|| view.values.of_inst(call)).flatten();
@@ -157,7 +146,13 @@ fn fresh_block(
         object.first.facts.push((key, relation));
         object.failure = object.otherwise.or(relation.negate()).map(|not| (key, not));
     }
-    Some(object)
+    start_in_cases(view, &block.cases, before, &mut object);
+    (!object.starts.is_empty()).then_some(object)
+}
+
+/// Whether a path is the returned value itself.
+fn is_result(path: &AccessPath) -> bool {
+    path.root == PathRoot::Return && path.steps.is_empty()
 }
 
 /// Puts a fresh object where the callee put it. False when that place cannot be named here.
@@ -182,7 +177,7 @@ fn place(view: &mut View<'_>, call: InstId, to: &AccessPath, object: &mut Fresh)
 
 /// A block that is made only for a null that the function would have to be given itself: whether anybody gives it is for its
 /// callers to know (`getcwd(buf, size)` in a wrapper).
-fn rests_on_null_parameter(view: &View<'_>, needed: &[Fact], known: &FactList) -> bool {
+pub fn rests_on_null_parameter(view: &View<'_>, needed: &[Fact], known: &FactList) -> bool {
     needed.iter().any(|(key, relation)| {
         let is_parameter = matches!(view.keys.get(*key), Key::Inst(i) if matches!(view.body.insts[i], Inst::Param { ty: Type::Ptr, .. }));
         is_parameter && *relation == Relation::ZERO && !known.iter().any(|f| f.0 == *key && f.1.implies(*relation))
@@ -190,7 +185,7 @@ fn rests_on_null_parameter(view: &View<'_>, needed: &[Fact], known: &FactList) -
 }
 
 /// The fact a given guard amounts to here: an empty list when it surely holds, None when it surely does not.
-fn given(view: &mut View<'_>, call: InstId, path: &AccessPath, relation: Relation) -> Option<Vec<Fact>> {
+pub fn given(view: &mut View<'_>, call: InstId, path: &AccessPath, relation: Relation) -> Option<Vec<Fact>> {
     match view.resolve(call, path) {
         Some(Resolved::Operand(operand)) => match view.evident(operand) {
             Some(known) if known.contradicts(relation) => None,

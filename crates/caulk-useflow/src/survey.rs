@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use crate::callbacks::given_by_name;
+use crate::counters::counted_fields;
 use crate::modified::{Modified, of_body, of_declaration};
 use crate::popped::popped_globals;
 use crate::refcount::released_types;
@@ -14,6 +15,8 @@ use crate::refcount::released_types;
 pub struct Survey {
     /// Types whose objects count their references.
     pub counted: FxHashSet<TypeId>,
+    /// Fields that count something.
+    pub counters: FxHashSet<(TypeId, u64)>,
     /// Globals that are the top of a stack.
     pub popped: FxHashSet<GlobalVarId>,
     /// Functions that each function gives away by name: those it gives them to may call them.
@@ -29,14 +32,16 @@ pub fn survey(program: &Program) -> Survey {
             Some(body) => {
                 let written = of_body(program, f, &body);
                 let given = given_by_name(program, f, &body);
-                (released_types(program, f, &body), popped_globals(program, f, &body), given, written)
+                let counters = counted_fields(program, f, &body);
+                (released_types(program, f, &body), popped_globals(program, f, &body), given, written, counters)
             }
-            None => (Vec::new(), Vec::new(), Vec::new(), of_declaration(program, f)),
+            None => (Vec::new(), Vec::new(), Vec::new(), of_declaration(program, f), Vec::new()),
         })
         .collect();
     let mut survey = Survey::default();
     let mut written = Vec::with_capacity(looks.len());
-    for (released, popped, given, writes) in looks {
+    for (released, popped, given, writes, counters) in looks {
+        survey.counters.extend(counters);
         survey.counted.extend(released);
         survey.popped.extend(popped);
         survey.given.push(given);

@@ -4,11 +4,12 @@ use std::collections::hash_map::Entry;
 
 use caulk_ir::{InstId, Operand, Type};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueId, ValueNode};
-use caulk_summary::{Action, Destination, Guard, Subject, Summary};
+use caulk_summary::{Action, Case, Destination, Guard, Subject, Summary};
 use smallvec::SmallVec;
 
 use super::{Propagation, names};
 use crate::alternative::{Alternative, Status};
+use crate::cases::count_what_is_filled;
 use crate::fact_list::{keep_shared, learn};
 use crate::facts::{Fact, Key};
 use crate::function::Resolved;
@@ -47,12 +48,15 @@ impl Propagation<'_, '_> {
             if effect.unknown {
                 self.give_to_unknown(inst, current);
             } else {
-                goes_on = self.take_part(inst, &effect.summary.actions, current, split);
+                goes_on = self.take_part(inst, &effect.summary, current, split);
             }
         }
         // The callee decided by what was there before it wrote.
         for alternative in split[before..].iter_mut().chain([&mut *current]) {
             self.view.forget_written(inst, &mut alternative.facts);
+            if alternative.is_renewed && self.history.is_last(alternative.event, inst, Event::Renewed) {
+                count_what_is_filled(self.view, inst, &alternative.cells, &mut alternative.facts);
+            }
         }
         if goes_on {
             goes_on = self.overwritten_by(inst, &effect.summary, current, split);
@@ -91,7 +95,8 @@ impl Propagation<'_, '_> {
     /// Applies the actions whose subject is the object, then those on what holds it. What the callee does only sometimes
     /// splits the alternative: each such action is one way things may have gone, and only what the caller is told or gave
     /// leaves a way on which nothing was done.
-    fn take_part(&mut self, inst: InstId, actions: &[Action], current: &mut Alternative, split: &mut Split) -> bool {
+    fn take_part(&mut self, inst: InstId, summary: &Summary, current: &mut Alternative, split: &mut Split) -> bool {
+        let actions = &summary.actions;
         let mut gone_unseen = false;
         let mut is_subject_of_any = false;
         // Ways on which the object is given back and nothing else is done to it.
@@ -102,10 +107,17 @@ impl Propagation<'_, '_> {
                 continue;
             }
             is_subject_of_any = true;
+            if action.to == Destination::Renew {
+                current.is_renewed = true;
+                current.event = self.history.add(current.event, inst, Event::Renewed);
+                continue;
+            }
             let Some(decided) = self.decide(inst, &action.guard, current) else { continue };
             let is_alias = matches!(&action.to, Destination::Store(to) if to.root == PathRoot::Return);
             match decided {
                 Decided::Certain => self.perform(inst, action, current),
+                // Moved out, as far as one can tell: it is not left where it was.
+                Decided::Hidden(_) if is_alias && is_moved(summary, action) => self.perform(inst, action, current),
                 Decided::When(fact, otherwise) => {
                     let mut taken = current.clone();
                     let max = self.view.config.max_facts;
@@ -171,6 +183,7 @@ impl Propagation<'_, '_> {
     fn perform(&mut self, inst: InstId, action: &Action, current: &mut Alternative) {
         let (status, event) = match &action.to {
             Destination::Store(to) => return self.moved_to(inst, to, current),
+            Destination::Renew => return,
             Destination::Free { .. } => (Status::Freed, Event::Freed),
             Destination::Keep => (Status::Kept, Event::Kept),
             Destination::Unknown => {
@@ -202,6 +215,8 @@ impl Propagation<'_, '_> {
             return;
         }
         match &action.to {
+            // What the old block held is in the new one.
+            Destination::Renew => {}
             // "Freed with its holder" needs a certain free of a certain object.
             Destination::Free { deep: false } if !values.is_exact(self.view.body, base) => {}
             Destination::Free { deep: false } if action.guard == Guard::Always => {
@@ -303,8 +318,11 @@ impl Propagation<'_, '_> {
     /// Whether what a callee needs to make a block may have been given.
     fn may_exist(&mut self, inst: InstId, summary: &Summary, subject: &Subject, current: &Alternative) -> bool {
         let Subject::Alloc(block) = subject else { return true };
-        let mut needs = summary.blocks[block.0 as usize].needs.iter();
-        needs.all(|(path, relation)| self.decide_given(inst, path, *relation, current).is_some())
+        let mut may_be = |case: &Case| {
+            let mut needs = case.needs.iter().filter(|(path, _)| path.root != PathRoot::Return);
+            needs.all(|(path, relation)| self.decide_given(inst, path, *relation, current).is_some())
+        };
+        summary.blocks[block.0 as usize].cases.iter().any(&mut may_be)
     }
 
     /// Whether a callee's path is one place of this function that holds the object: a local variable, or a field of a structure
@@ -335,6 +353,7 @@ impl Propagation<'_, '_> {
         }
         let Some(Resolved::Cell(cell)) = self.view.resolve(inst, path) else { return };
         self.forget_loaded(cell, current);
+        self.leave_behind(inst, cell, current);
         if !moves_object && self.is_one_place(cell) && current.cells.contains(&cell) {
             current.cells.retain(|c| *c != cell);
             current.event = self.history.add(current.event, inst, Event::Overwritten);
@@ -411,6 +430,12 @@ enum Decided {
     Hidden(Option<Fact>),
     /// When the fact holds; otherwise the value is as the relation says.
     When(Fact, Option<Relation>),
+}
+
+/// Whether what an action gives back is taken away from where it was.
+fn is_moved(summary: &Summary, action: &Action) -> bool {
+    let Subject::Value(path) = &action.subject else { return false };
+    summary.overwritten.iter().any(|place| place.same_place(path))
 }
 
 /// Whether a place is a part of something else that the call makes: another object each time.

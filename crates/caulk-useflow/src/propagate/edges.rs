@@ -223,6 +223,9 @@ impl Propagation<'_, '_> {
                     Some(relation) => FactList::from_slice(&[(key, relation)]),
                     None => match self.truth(value, current) {
                         Some(truth) => FactList::from_slice(&[(key, Relation::Eq(i64::from(truth)))]),
+                        None if self.view.has_set_part(value, &current.facts) => {
+                            FactList::from_slice(&[(key, Relation::NONZERO)])
+                        }
                         None => self.facts_of_sum(value, key, current),
                     },
                 }

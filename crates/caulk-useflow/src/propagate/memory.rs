@@ -1,7 +1,7 @@
 //! Instructions that name, hold or move the object.
 
-use caulk_ir::{BinaryOp, Inst, InstId, Operand, Type, VarId};
-use caulk_memory::{Cell, Offset, ValueNode};
+use caulk_ir::{BinaryOp, Constant, Initialiser, Inst, InstId, Operand, Type, VarId};
+use caulk_memory::{Cell, Offset, Relation, ValueId, ValueNode};
 use smallvec::SmallVec;
 
 use super::{Propagation, names};
@@ -29,6 +29,7 @@ impl Propagation<'_, '_> {
         // What is stored may be computed from what was there: `++n`.
         let stored = self.stored_facts(value, cell, current);
         self.forget_loaded(cell, current);
+        self.leave_behind(inst, cell, current);
         if names(current, value) {
             if matches!(self.view.values.node(cell.base), ValueNode::Nothing) {
                 return self.stored_somewhere(inst, value, current);
@@ -45,6 +46,22 @@ impl Propagation<'_, '_> {
         self.store_holder(value, cell, current);
         for fact in stored {
             learn(&mut current.facts, fact, self.view.config.max_facts);
+        }
+    }
+
+    /// A pointer is about to be moved on: what it led to has no name any more, and goes on holding what it holds. The tail of a
+    /// list that is appended to, say.
+    pub(super) fn leave_behind(&mut self, inst: InstId, cell: Cell, current: &mut Alternative) {
+        if current.status != Status::Live || current.cells.is_empty() || !self.is_one_place(cell) {
+            return;
+        }
+        let values = &self.view.values;
+        let Some(old) = values.known_load(cell) else { return };
+        let is_own = |at: ValueId| current.own.is_some_and(|own| values.is_reached_from(at, own));
+        let is_left = |held: &Cell| values.is_reached_from(held.base, old) && !is_own(held.base);
+        if current.cells.iter().any(is_left) {
+            let event = self.history.add(current.event, inst, Event::Kept);
+            current.settle(Status::Kept, event);
         }
     }
 
@@ -137,30 +154,78 @@ impl Propagation<'_, '_> {
         if derived { current.add_name(inst) } else { current.remove_name(inst) }
     }
 
-    pub(super) fn copy(&mut self, dst: Operand, src: Operand, len: Operand, current: &mut Alternative) {
+    pub(super) fn copy(&mut self, inst: InstId, dst: Operand, src: Operand, len: Operand, current: &mut Alternative) {
         let (Some(to), Some(from)) = (self.view.values.of_operand(dst), self.view.values.of_operand(src)) else {
             return;
         };
-        let length = self.view.body.constant(len).and_then(number_of).unwrap_or(i64::MAX);
+        let known = self.view.body.constant(len).and_then(number_of);
+        let length = known.unwrap_or(i64::MAX);
         let carried: SmallVec<[Cell; 2]> = current
             .cells
             .iter()
             .filter(|held| held.base == from.base && covers(from.offset, length, held.offset))
             .map(|held| Cell { base: to.base, offset: moved(held.offset, from.offset, to.offset) })
             .collect();
+        if let Some(length) = known {
+            self.overwrite_bytes(inst, to, length, current);
+        }
         carried.into_iter().for_each(|cell| current.add_cell(cell));
+        self.learn_copied_constants(from, to, length, current);
     }
 
-    pub(super) fn fill(&mut self, inst: InstId, dst: Operand, len: Operand, current: &mut Alternative) {
+    pub(super) fn fill(&mut self, inst: InstId, dst: Operand, byte: Operand, len: Operand, current: &mut Alternative) {
         let Some(to) = self.view.values.of_operand(dst) else { return };
         let Some(length) = self.view.body.constant(len).and_then(number_of) else { return };
+        self.overwrite_bytes(inst, to, length, current);
+        if self.view.body.constant(byte).and_then(number_of) == Some(0) {
+            self.learn_bytes(to, length, current, |_| Some(Relation::ZERO));
+        }
+    }
+
+    /// Something else is written over some bytes: what was held there is not held there any more.
+    fn overwrite_bytes(&mut self, inst: InstId, to: Cell, length: i64, current: &mut Alternative) {
         let before = current.cells.len();
+        let is_exact = self.view.values.is_exact(self.view.body, to.base);
         current.cells.retain(|c| {
             let known = matches!((c.offset, to.offset), (Offset::Known(_), Offset::Known(_)));
-            !(c.base == to.base && known && covers(to.offset, length, c.offset))
+            !(is_exact && c.base == to.base && known && covers(to.offset, length, c.offset))
         });
         if current.cells.len() != before {
+            current.event = self.history.add(current.event, inst, Event::Overwritten);
             current.holder_went(inst, true);
+        }
+    }
+
+    /// What a variable is initialised with, copied from a constant.
+    fn learn_copied_constants(&mut self, from: Cell, to: Cell, length: i64, current: &mut Alternative) {
+        let (ValueNode::Global(global), Offset::Known(start)) = (self.view.values.node(from.base), from.offset) else {
+            return;
+        };
+        let program = self.view.program;
+        let declaration = program.global(global).declaration;
+        if declaration.is_const {
+            self.learn_bytes(to, length, current, |offset| constant_at(&declaration.init, start + offset));
+        }
+    }
+
+    /// Learns what bytes hold that are asked for anywhere. `content`: what is at an offset from the first of them.
+    fn learn_bytes(
+        &mut self,
+        to: Cell,
+        length: i64,
+        current: &mut Alternative,
+        content: impl Fn(i64) -> Option<Relation>,
+    ) {
+        let Offset::Known(start) = to.offset else { return };
+        let max = self.view.config.max_facts;
+        for (key, cell) in self.view.keys.cells_of(to.base) {
+            let Offset::Known(at) = cell.offset else { continue };
+            if covers(to.offset, length, cell.offset)
+                && let Some(relation) = content(at - start)
+            {
+                self.forget_loaded(cell, current);
+                learn(&mut current.facts, (key, relation), max);
+            }
         }
     }
 
@@ -202,6 +267,22 @@ pub fn variable_at(view: &View<'_>, cell: Cell) -> Option<VarId> {
     let ValueNode::Local(local) = view.values.node(cell.base) else { return None };
     match view.body.insts[local] {
         Inst::Local { var, .. } => var,
+        _ => None,
+    }
+}
+
+/// What a constant initialiser has at an offset.
+fn constant_at(init: &Initialiser, offset: i64) -> Option<Relation> {
+    match init {
+        Initialiser::Zero => Some(Relation::ZERO),
+        Initialiser::Items { items, complete } => {
+            let item = items.iter().find(|item| i64::try_from(item.offset) == Ok(offset)).map(|item| item.value);
+            match item {
+                Some(Constant::Global { .. } | Constant::Function(_)) => Some(Relation::NONZERO),
+                Some(constant) => number_of(constant).map(Relation::Eq),
+                None => complete.then_some(Relation::ZERO),
+            }
+        }
         _ => None,
     }
 }

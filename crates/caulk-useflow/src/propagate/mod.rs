@@ -57,6 +57,8 @@ pub struct Propagation<'v, 'a> {
     start: Start,
     /// When the paths without an object are followed: its allocation, and how its result tells success.
     avoided: Option<(InstId, Option<Fact>)>,
+    /// Alternatives end where the object is freed, kept or given away.
+    drops_settled: bool,
     flow: Flow,
     entries: Vec<Vec<Alternative>>,
     visits: Vec<u32>,
@@ -69,6 +71,18 @@ impl<'v, 'a> Propagation<'v, 'a> {
     /// Follows an object from its start.
     pub fn run(view: &'v mut View<'a>, history: &'v mut History, start: Start, first: Vec<Alternative>) -> Flow {
         Self::run_from(view, history, start, first, None)
+    }
+
+    /// Follows a fresh object. `is_opaque`: whether it exists nothing tells, so what is done to it once it is freed or kept does
+    /// not matter to anybody.
+    pub fn run_fresh(
+        view: &'v mut View<'a>,
+        history: &'v mut History,
+        start: Start,
+        first: Vec<Alternative>,
+        is_opaque: bool,
+    ) -> Flow {
+        Self::run_to_end(view, history, start, first, None, is_opaque)
     }
 
     /// Follows the paths on which the object a call allocates does not exist. `failure`: the fact by which one knows that
@@ -93,12 +107,24 @@ impl<'v, 'a> Propagation<'v, 'a> {
         first: Vec<Alternative>,
         avoided: Option<(InstId, Option<Fact>)>,
     ) -> Flow {
+        Self::run_to_end(view, history, start, first, avoided, false)
+    }
+
+    fn run_to_end(
+        view: &'v mut View<'a>,
+        history: &'v mut History,
+        start: Start,
+        first: Vec<Alternative>,
+        avoided: Option<(InstId, Option<Fact>)>,
+        drops_settled: bool,
+    ) -> Flow {
         let blocks = view.body.blocks.len();
         let mut this = Self {
             view,
             history,
             start,
             avoided,
+            drops_settled,
             flow: Flow::default(),
             entries: vec![Vec::new(); blocks],
             visits: vec![0; blocks],
@@ -172,6 +198,9 @@ impl<'v, 'a> Propagation<'v, 'a> {
             self.view.keys.here = (block, inst);
             abreast.retain_mut(|current| {
                 let is_settled = current.status != Status::Live;
+                if is_settled && self.drops_settled {
+                    return false;
+                }
                 (is_settled && !changes_facts) || self.step(block, inst, current, &mut split)
             });
             for mut alternative in split.drain(..) {
@@ -210,8 +239,8 @@ impl<'v, 'a> Propagation<'v, 'a> {
             | Inst::Insert { .. }
             | Inst::Extract { .. }
             | Inst::Binary { .. } => self.derive(inst, current),
-            Inst::Copy { dst, src, len } => self.copy(*dst, *src, *len, current),
-            Inst::Fill { dst, len, .. } => self.fill(inst, *dst, *len, current),
+            Inst::Copy { dst, src, len } => self.copy(inst, *dst, *src, *len, current),
+            Inst::Fill { dst, byte, len } => self.fill(inst, *dst, *byte, *len, current),
             Inst::Bind { var, value } => self.bind(inst, *var, *value, current),
             Inst::Unbind { var } => self.unbind(inst, *var, current),
             Inst::ScopeEnd { local } | Inst::ScopeStart { local } => self.scope_end(inst, *local, current),

@@ -1,12 +1,13 @@
 //! What the function does to what it was given.
 
-use caulk_ir::{Inst, Operand};
+use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Offset, PathRoot, ValueId, ValueNode};
 use caulk_summary::{Action, Destination, Guard, Subject};
 
 use super::{Exit, Fate, Summarizer};
-use crate::alternative::Status;
+use crate::alternative::{Alternative, Status};
 use crate::guards::loose_guard;
+use crate::history::Event;
 use crate::objects::given_start;
 use crate::propagate::{Propagation, Start};
 
@@ -50,15 +51,21 @@ impl Summarizer<'_> {
         self.report.summary.cut |= flow.cut;
         self.report.given_away.extend(&flow.swallowed_by);
         let mut outcomes: Vec<(Exit, Vec<Destination>)> = Vec::new();
+        let is_there = |exit: &Exit| own_cell.is_none_or(|cell| exit.1.cells.contains(&cell));
+        let is_left = flow.exits.iter().any(|exit| exit.1.status == Status::Live && is_there(exit));
         let deep = self.looks_inside(value);
         for exit in flow.exits {
             let mut destinations = Vec::new();
             match exit.1.status {
+                Status::Freed if self.is_renewal(&path, &exit.1) => destinations.push(Destination::Renew),
                 Status::Freed => destinations.push(Destination::Free { deep }),
                 Status::Kept => destinations.push(Destination::Keep),
                 Status::Unknown => destinations.push(Destination::Unknown),
                 Status::Absent => {}
                 Status::Live => {
+                    if exit.1.is_renewed && own_cell.is_some_and(|cell| exit.1.cells.contains(&cell)) {
+                        destinations.push(Destination::Renew);
+                    }
                     match self.fate(&exit, own_cell) {
                         Fate::HandedOut(paths) => {
                             destinations.extend(paths.into_iter().filter(|p| *p != path).map(Destination::Store));
@@ -67,9 +74,7 @@ impl Summarizer<'_> {
                         Fate::Held => destinations.push(Destination::Keep),
                         Fate::Settled | Fate::Leaked => {}
                     }
-                    if let Some(cell) = own_cell
-                        && !exit.1.cells.contains(&cell)
-                    {
+                    if !is_left {
                         overwritten.push(path.clone());
                     }
                 }
@@ -91,6 +96,13 @@ impl Summarizer<'_> {
             let did: Vec<Exit> = outcomes.iter().filter(|(_, d)| d.contains(to)).map(|(e, _)| e.clone()).collect();
             let did_not: Vec<Exit> = outcomes.iter().filter(|(_, d)| !d.contains(to)).map(|(e, _)| e.clone()).collect();
             let mut guard = loose_guard(&mut self.view, &did, &did_not);
+            // Where the caller knows that it is freed, the block that takes its place is one of its own.
+            let to = match (to, &guard) {
+                (Destination::Renew, Guard::Always | Guard::Told(..)) if did.iter().all(|(_, a)| !a.is_renewed) => {
+                    &Destination::Free { deep }
+                }
+                (to, _) => to,
+            };
             // What a callee does only sometimes is no more certain one call further up.
             if guard == Guard::Always && did.iter().all(|(_, a)| a.rests_on_hidden) {
                 guard = Guard::Hidden;
@@ -103,6 +115,18 @@ impl Summarizer<'_> {
             }
             self.report.summary.actions.push(action(to, guard));
         }
+    }
+
+    /// Whether what freed the object put a fresh block in its place, as realloc does, or did so after another was made for it.
+    fn is_renewal(&self, path: &AccessPath, alternative: &Alternative) -> bool {
+        let is_free = |event: &&(InstId, Event)| event.1 == Event::Freed;
+        let trail = self.history.trail(alternative.event);
+        let Some((freed_at, _)) = trail.iter().rev().find(is_free) else { return false };
+        let homes = &self.view.homes;
+        self.refilled
+            .iter()
+            .filter(|(refilled, _)| refilled.same_place(path))
+            .any(|(_, made_at)| made_at == freed_at || self.dominators.dominates(homes[*made_at], homes[*freed_at]))
     }
 
     /// Whether the function reads pointers out of the object a value points to: then it may have seen to what is in it.

@@ -1,13 +1,13 @@
 //! Fresh blocks that leave the function: where callers find them, and how they are told.
 
 use caulk_ir::{Inst, InstId, Operand};
-use caulk_memory::{AccessPath, PathRoot, Relation};
-use caulk_summary::{Action, Block, BlockId, Destination, Guard, Subject};
+use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueNode};
+use caulk_summary::{Action, Block, BlockId, Case, Destination, Guard, Subject};
 use rustc_hash::FxHashSet;
 
 use super::{Exit, Summarizer};
 use crate::alternative::{Alternative, Status};
-use crate::guards::{guard, guard_of_result, lacks, leaves, needs, returned, shared_needs};
+use crate::guards::{MAX_CASES, cases, guard, guard_of_result, lacks, returned};
 use crate::objects::Fresh;
 use crate::propagate::{Flow, Propagation};
 
@@ -18,13 +18,19 @@ impl Summarizer<'_> {
         let info = self.view.program.function(self.view.id);
         let returned = info.declaration.ret_pointee.target.map(|ty| self.view.program.resolve_struct(info.unit, ty));
         let is_counted = returned.is_some_and(|ty| self.world.survey.counted.contains(&ty));
-        for ((exit, _), paths) in handed {
+        for ((exit, alternative), paths) in handed {
+            let is_elsewhere = !is_counted && self.is_held_elsewhere(*exit, alternative);
             let holds = |path: &AccessPath| match path.root {
                 PathRoot::Param(_) => true,
                 PathRoot::Global(global) => !is_counted || self.world.survey.popped.contains(&global),
                 PathRoot::Return => false,
             };
-            if paths.iter().any(holds) {
+            // What a variable of the program holds is not the caller's, wherever else a pointer to it is put.
+            let is_global = |path: &AccessPath| matches!(path.root, PathRoot::Global(_)) && holds(path);
+            if paths.iter().any(is_global) {
+                paths.retain(is_global);
+            }
+            if is_elsewhere || paths.iter().any(holds) {
                 let before = paths.len();
                 paths.retain(|path| path.root != PathRoot::Return);
                 if paths.len() < before {
@@ -34,13 +40,30 @@ impl Summarizer<'_> {
         }
     }
 
+    /// Whether memory that has no name for the caller, and that the function did not make, holds the object too.
+    fn is_held_elsewhere(&self, exit: InstId, alternative: &Alternative) -> bool {
+        let values = &self.view.values;
+        let result = returned(&self.view, exit).and_then(|v| values.of_operand(v)).map(|c| c.base);
+        let is_elsewhere = |cell: &&Cell| {
+            let is_own = alternative.own.is_some_and(|own| values.is_reached_from(cell.base, own));
+            let is_made = match values.root(cell.base) {
+                ValueNode::Opaque(inst) => {
+                    self.view.calls[inst].as_ref().is_some_and(|e| e.unknown || e.summary.allocates())
+                }
+                _ => true,
+            };
+            !is_made && !is_own && self.path_from_result(**cell, result).is_none()
+        };
+        alternative.holders().any(|cell| is_elsewhere(&cell))
+    }
+
     /// Actions for a block that leaves the function.
     pub(super) fn hand_out(&mut self, object: &Fresh, handed: Vec<(Exit, Vec<AccessPath>)>, others: Vec<Exit>) {
         let mut paths: Vec<AccessPath> = handed.iter().flat_map(|(_, p)| p.clone()).collect();
         paths.sort();
         paths.dedup();
         // When it is handed out is not asked any more in a function that has cost too much already.
-        let is_hidden = object.hidden || self.view.is_tired();
+        let is_hidden = object.hidden || object.is_opaque || self.view.is_tired();
         let absent = match is_hidden {
             true => Flow::default(),
             false => Propagation::run_absent(&mut self.view, &mut self.history, object.call, object.failure),
@@ -53,23 +76,21 @@ impl Summarizer<'_> {
         };
         let is_shared = is_shared(&handed);
         let to_return = AccessPath::root(PathRoot::Return);
-        if !is_hidden {
+        if !object.hidden && !self.view.is_tired() {
             self.note_fresh_returns(object, &handed, &to_return, &absent.exits);
         }
         let exits: Vec<Exit> = handed.iter().map(|(exit, _)| exit.clone()).collect();
-        let (mut needs, leaves) = (needs(&mut self.view, &exits), leaves(&mut self.view, &exits));
-        needs.extend(object.filled.iter().cloned());
+        let mut cases = cases(&mut self.view, &exits);
+        cases.iter_mut().for_each(|case| case.needs.extend(object.filled.iter().cloned()));
         let blocks = &mut self.report.summary.blocks;
         let id = match block_returned_already(&self.report.summary.actions, &paths, &to_return) {
             Some(id) => {
-                let known = &mut blocks[id.0 as usize];
-                known.needs = shared_needs(&known.needs, &needs);
-                known.leaves = shared_needs(&known.leaves, &leaves);
+                let known = &mut blocks[id.0 as usize].cases;
+                *known = Case::merge(known.iter().chain(&cases).cloned().collect(), MAX_CASES);
                 id
             }
             None => {
-                let (needs, leaves) = (needs.clone(), leaves.clone());
-                blocks.push(Block { family: object.family, chain: object.chain.clone(), needs, leaves });
+                blocks.push(Block { family: object.family, chain: object.chain.clone(), cases: cases.clone() });
                 BlockId(blocks.len() as u32 - 1)
             }
         };
@@ -83,7 +104,7 @@ impl Summarizer<'_> {
             let mut guard = self.guard_of_place(object, &path, is_hidden, is_shared, &did, did_not.clone());
             if guard.is_hidden() && !is_hidden {
                 // Where the caller has not given what the block needs there is none, and it knows.
-                did_not.retain(|exit| !lacks(&mut self.view, &needs, exit));
+                did_not.retain(|exit| !lacks(&mut self.view, &cases, exit));
                 guard = self.guard_of_place(object, &path, is_hidden, is_shared, &did, did_not);
             }
             let subject = Subject::Alloc(id);

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use caulk_ir::{Body, Inst, InstId};
+use caulk_ir::{Body, DominatorTree, Inst, InstId};
 use caulk_memory::{AccessPath, Cell, PathRoot};
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
-use caulk_summary::{Destination, Guard, Subject, Summary};
+use caulk_summary::{Action, Destination, Guard, Subject, Summary};
 use rustc_hash::FxHashSet;
 
 use crate::alternative::{Alternative, Status};
@@ -24,6 +24,7 @@ use crate::unlinked::Unlink;
 mod ends;
 mod given;
 mod hand_out;
+mod resets;
 
 pub use ends::Fate;
 
@@ -80,6 +81,9 @@ pub struct Summarizer<'a> {
     kept_returns: FxHashSet<(InstId, InstId)>,
     /// Some fresh block that is returned may turn out null there.
     may_return_null: bool,
+    /// Places of the caller that are filled with a fresh block, and the call that makes it.
+    refilled: Vec<(AccessPath, InstId)>,
+    dominators: DominatorTree,
 }
 
 impl<'a> Summarizer<'a> {
@@ -91,13 +95,15 @@ impl<'a> Summarizer<'a> {
         special: &Special,
     ) -> Self {
         Self {
-            view: View::new(world.program, world.config, &world.survey.modified, id, body, summary_of, special),
+            view: View::new(world.program, world.config, world.survey, id, body, summary_of, special),
             world: *world,
             history: History::default(),
             report: Report::default(),
             fresh_returns: FxHashSet::default(),
             kept_returns: FxHashSet::default(),
             may_return_null: false,
+            refilled: Vec::new(),
+            dominators: DominatorTree::new(body),
         }
     }
 
@@ -113,11 +119,15 @@ impl<'a> Summarizer<'a> {
             self.follow_given(value, &mut overwritten);
         }
         self.keep_what_is_copied();
+        let mut reset = self.resets();
         let summary = &mut self.report.summary;
-        let wrote = |path: &AccessPath| {
-            summary.actions.iter().any(|a| matches!(&a.to, Destination::Store(to) if to.same_place(path)))
-        };
-        overwritten.retain(|path| !wrote(path));
+        let stores = |a: &&Action, path: &AccessPath| matches!(&a.to, Destination::Store(to) if to.same_place(path));
+        let may_write = |path: &AccessPath| summary.actions.iter().any(|a| stores(&a, path));
+        let surely_writes =
+            |path: &AccessPath| summary.actions.iter().filter(|a| !a.guard.is_hidden()).any(|a| stores(&a, path));
+        overwritten.retain(|path| !may_write(path));
+        reset.retain(|path| !surely_writes(path));
+        overwritten.extend(reset);
         overwritten.sort();
         overwritten.dedup();
         summary.overwritten = overwritten;
@@ -169,7 +179,8 @@ impl<'a> Summarizer<'a> {
     fn follow_fresh(&mut self, object: Fresh) {
         self.report.objects += 1;
         let start = Start::After(object.call);
-        let flow = Propagation::run(&mut self.view, &mut self.history, start, vec![object.first.clone()]);
+        let starts = object.starts.clone();
+        let flow = Propagation::run_fresh(&mut self.view, &mut self.history, start, starts, object.is_opaque);
         self.report.summary.cut |= flow.cut;
         self.report.swallowed.extend(flow.swallowed_by.iter().copied().collect::<BTreeSet<InstId>>());
         let is_heap = self.world.models.family(object.family).heap;
@@ -199,9 +210,13 @@ impl<'a> Summarizer<'a> {
                 self.ask(&object, *exit, alternative);
             }
         }
+        for path in handed.iter().flat_map(|(_, paths)| paths).filter(|path| path.root != PathRoot::Return) {
+            self.refilled.push((path.clone(), object.call));
+        }
         self.leave_to_holders(&object, &mut handed);
         let kept = settled.iter().filter(|(_, a)| matches!(a.status, Status::Kept | Status::Unknown));
         self.kept_returns.extend(kept.map(|(exit, _)| (*exit, object.call)));
+        handed.retain(|(_, paths)| !paths.is_empty());
         if !handed.is_empty() {
             leaks.extend(settled);
             self.hand_out(&object, handed, leaks);
