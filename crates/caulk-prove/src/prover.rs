@@ -15,6 +15,9 @@ use crate::regions::Regions;
 use crate::shape::Shape;
 use crate::target::Target;
 
+/// Calls of one function, each with the function that it stands in.
+type Calls = Arc<[(FuncId, InstId)]>;
+
 /// A program that questions are asked about.
 pub struct World<'a> {
     pub program: &'a Program,
@@ -26,7 +29,7 @@ pub struct World<'a> {
     own_effects: Vec<OnceLock<Arc<OwnEffects>>>,
     /// For each function and each depth that functions around `free` are followed to.
     freed_params: Vec<OnceLock<Arc<[usize]>>>,
-    known_callers: Vec<OnceLock<Option<Arc<[(FuncId, InstId)]>>>>,
+    known_callers: Vec<OnceLock<Option<Calls>>>,
     recursive: Vec<bool>,
 }
 
@@ -79,7 +82,7 @@ impl<'a> World<'a> {
     }
 
     /// All calls of a function, if they are known: it is private to its unit, and never used but in calls.
-    pub fn known_callers(&self, function: FuncId) -> Option<Arc<[(FuncId, InstId)]>> {
+    pub fn known_callers(&self, function: FuncId) -> Option<Calls> {
         self.known_callers[function.index()].get_or_init(|| self.find_callers(function).map(Into::into)).clone()
     }
 
