@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use caulk_ir::{CallData, Callee, InstId};
-use caulk_program::FuncId;
+use caulk_program::{FuncId, Outcome};
 use caulk_solver::TermId;
 use caulk_summary::BlockId;
 use caulk_useflow::CallEffect;
@@ -26,6 +26,8 @@ pub struct Site<'c> {
     pub args: SmallVec<[TermId; 4]>,
     pub moment: Moment,
     pub targets: SmallVec<[FuncId; 2]>,
+    /// No others than these are called.
+    are_all_targets: bool,
 }
 
 /// Whether an action happens on a path.
@@ -86,7 +88,11 @@ impl<'a> Machine<'a> {
     /// The guarded summaries of all functions that a call may reach, if there is one for each and they are few.
     fn guarded(&self, site: &Site<'_>, is_wanted: bool) -> Option<Vec<(FuncId, Arc<Effects>)>> {
         let is_special = self.world.analysis.special_call(self.frame.id, site.inst).is_some();
-        if is_special || site.targets.is_empty() || site.targets.len() > self.world.config.max_targets {
+        if is_special
+            || !site.are_all_targets
+            || site.targets.is_empty()
+            || site.targets.len() > self.world.config.max_targets
+        {
             return None;
         }
         let asker = Asker { function: self.frame.id, in_cycles: self.asks_in_cycles };
@@ -137,11 +143,13 @@ impl<'a> Machine<'a> {
                 targets.push(function);
             }
         }
+        let mut are_all_targets = true;
         if targets.is_empty()
             && let Some(site) = self.frame.program.call_site(self.frame.id, inst)
         {
             targets.extend_from_slice(self.frame.program.targets(site));
+            are_all_targets = site.outcome == Outcome::Resolved;
         }
-        Site { inst, call, args, moment: self.moment(state, inst), targets }
+        Site { inst, call, args, moment: self.moment(state, inst), targets, are_all_targets }
     }
 }

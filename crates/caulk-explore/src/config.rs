@@ -34,7 +34,7 @@ pub struct ExploreConfig {
     pub max_opaque: usize,
     /// Functions that one call may reach, for their guarded summaries to be used.
     pub max_targets: usize,
-    /// Cells of memory in one state. What is written beyond is lost, and the path counts as blurred.
+    /// Cells of memory in one state. What is written beyond is forgotten, the path counts as blurred, and what it points to as held.
     pub max_cells: usize,
     pub solver: SolverConfig,
 }

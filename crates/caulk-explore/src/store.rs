@@ -108,14 +108,25 @@ impl Machine<'_> {
             self.settle(state, Fate::Kept);
         }
         self.forget_siblings(state, key, class, inst);
-        if state.memory.len() < self.world.config.max_cells {
+        let has_room = state.memory.len() < self.world.config.max_cells || state.memory.get(key).is_some();
+        if has_room {
             let content = self.content(key, value, bytes, class);
             state.memory_mut().set(key, content);
         } else {
             state.is_blurred = true;
+            self.keep_unseen(state, value);
         }
         if !self.root(key.base).is_some_and(|r| matches!(self.origin(r), Origin::Local(_))) {
             self.touch(state);
+        }
+    }
+
+    /// A value goes where there is no room to see it: what it points to is held there all the same.
+    fn keep_unseen(&mut self, state: &mut State, value: TermId) {
+        match state.tracked {
+            Some(object) if self.leads_to(state, value, object) => self.settle(state, Fate::Kept),
+            Some(_) => {}
+            None => drop(self.root(value).map(|root| state.fates.set(root, Fate::Kept))),
         }
     }
 

@@ -28,16 +28,26 @@ pub struct Bindings {
 }
 
 impl Bindings {
-    pub fn new(shape: &Shape) -> Self {
+    /// None if there are more blocks times variables than `max_cells`, or if it takes more than `max_rounds` to find out.
+    pub fn new(shape: &Shape, max_cells: usize, max_rounds: usize) -> Option<Self> {
         let body = &shape.body;
         let blocks = body.blocks.len();
+        if blocks * body.vars.len() > max_cells {
+            return None;
+        }
         let nothing = vec![Held::Nothing; body.vars.len()];
         let mut found =
             Self { until: vec![Vec::new(); body.insts.len()].into(), to_end: vec![Vec::new(); blocks].into() };
         let mut out: EntityVec<BlockId, Option<Vec<Held>>> = vec![None; blocks].into();
         let order = body.reverse_post_order();
         let mut changed = true;
-        while changed {
+        for round in 0.. {
+            if !changed {
+                break;
+            }
+            if round >= max_rounds {
+                return None;
+            }
             changed = false;
             for block in &order {
                 let mut held = found.enter(shape, *block, &out).unwrap_or_else(|| nothing.clone());
@@ -57,7 +67,7 @@ impl Bindings {
                 found.until[inst] = gone;
             }
         }
-        found
+        Some(found)
     }
 
     pub fn until(&self, inst: InstId) -> &[InstId] {
@@ -124,7 +134,8 @@ fn merge(shape: &Shape, block: BlockId, before: &[(BlockId, &Vec<Held>)], var: u
     let first = before[0].1[var];
     // Where a loop begins that was not gone through yet, a variable assigned in it will be a phi.
     let is_complete = before.len() == shape.predecessors[block].len();
-    let is_settled = is_complete || bound_values(shape, var).nth(1).is_none();
+    let bound_values = shape.bound_values(VarId::from_index(var));
+    let is_settled = is_complete || bound_values.len() < 2;
     if is_settled && before.iter().all(|(_, held)| held[var] == first) {
         return first;
     }
@@ -132,28 +143,19 @@ fn merge(shape: &Shape, block: BlockId, before: &[(BlockId, &Vec<Held>)], var: u
     for inst in shape.body.blocks[block].insts() {
         let Inst::Phi { incoming, .. } = &shape.body.insts[inst] else { break };
         let takes = |(from, held): &(BlockId, &Vec<Held>)| {
-            let taken = incoming.iter().find(|(b, _)| b == from).map(|(_, operand)| *operand);
-            taken.is_some_and(|operand| is_same(shape, held[var], operand))
+            shape.taken(inst, *from).is_some_and(|operand| is_same(shape, held[var], operand))
         };
-        let seen = |from: BlockId| before.iter().any(|(b, _)| *b == from);
+        let seen = |from: BlockId| before.binary_search_by_key(&from, |(b, _)| *b).is_ok();
         let is_likely = |operand: Operand| {
             let is_phi = operand.value().is_some_and(|v| matches!(shape.body.insts[v], Inst::Phi { .. }));
-            is_phi || bound_values(shape, var).any(|bound| bound == operand)
+            is_phi || bound_values.contains(&operand)
         };
-        let rest_fits = incoming.iter().filter(|(from, _)| !seen(*from)).all(|(_, operand)| is_likely(*operand));
-        if before.iter().all(takes) && rest_fits {
+        let rest_fits = || incoming.iter().filter(|(from, _)| !seen(*from)).all(|(_, operand)| is_likely(*operand));
+        if before.iter().all(takes) && rest_fits() {
             return Held::This(inst.into());
         }
     }
     if before.iter().all(|(_, held)| held[var] == first) { first } else { Held::Unknown }
-}
-
-/// The values a variable is assigned.
-fn bound_values(shape: &Shape, var: usize) -> impl Iterator<Item = Operand> + '_ {
-    shape.body.insts.values().filter_map(move |inst| match inst {
-        Inst::Bind { var: v, value } if v.index() == var => Some(*value),
-        _ => None,
-    })
 }
 
 fn is_same(shape: &Shape, held: Held, operand: Operand) -> bool {

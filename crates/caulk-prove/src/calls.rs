@@ -3,7 +3,7 @@
 //! Values of SSA form never change, so a caller's values need no shadow variables: on the way in they are dropped or
 //! become the parameters they are passed as, and on the way out parameters become what was passed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use caulk_ir::{InstId, Operand};
 use caulk_program::FuncId;
@@ -15,26 +15,35 @@ use crate::shape::Shape;
 use crate::target::{Class, Target};
 use crate::transfer::Walk;
 
+/// What is passed, by the parameter it becomes, in the order of the parameters.
+#[derive(Default)]
+struct Passed {
+    all: Vec<(InstId, Expr)>,
+    /// Where in `all` what starts at each root stands.
+    by_root: BTreeMap<Root, Vec<usize>>,
+}
+
 impl Walk<'_> {
     /// What is known at the end of a callee, of what is known after the call.
     pub fn map(&self, inst: InstId, after: &Fact, callee: &Shape) -> Feasible<Fact> {
         let regions = self.rules.regions;
         let passed = self.passed(inst, callee);
+        self.spend(after.size() + passed.all.len());
         let mut may = BTreeSet::new();
         if after.may.contains(&Root::Value(inst)) {
             may.insert(Root::Return);
         }
-        let pointers = || passed.iter().filter(|(param, _)| callee.is_holder(*param));
+        let pointers = || passed.all.iter().filter(|(param, _)| callee.is_holder(*param));
         for (param, expr) in pointers() {
             if !after.is_miss(&expr.clone().stripped(), regions) {
                 may.insert(Root::Value(*param));
             }
         }
         let outer = self.outer(inst, after, callee.id);
-        let ghosts = self.ghosts(inst, after, callee);
+        let ghosts = self.ghosts(inst, after, &passed);
         let living = ghosts.iter().enumerate().filter(|(_, root)| after.may.contains(root));
         may.extend(living.map(|(at, _)| Root::Ghost(at as u32)));
-        let in_callee = |expr: &Expr| rename_into(expr, inst, &passed).or_else(|| as_ghost(expr, &ghosts));
+        let in_callee = |expr: &Expr| self.rename_into(expr, inst, &passed).or_else(|| as_ghost(expr, &ghosts));
         let mut exit = after.rewrite(may, outer, regions, in_callee)?;
         exit.memory.retain(|target, _| !matches!(target, Target::Local { .. }));
         for (param, expr) in pointers() {
@@ -52,7 +61,7 @@ impl Walk<'_> {
     /// differs.
     pub fn cases(&self, inst: InstId, after: &Fact, callee: &Shape) -> Vec<Fact> {
         let regions = self.rules.regions;
-        let passed = self.passed(inst, callee).into_iter();
+        let passed = self.passed(inst, callee).all.into_iter();
         let pointers = passed.filter(|(param, _)| callee.is_holder(*param)).map(|(_, expr)| expr.stripped());
         let open =
             pointers.filter(|expr| expr.is_value() && !after.hits.contains(expr) && !after.is_miss(expr, regions));
@@ -82,12 +91,11 @@ impl Walk<'_> {
 
     /// Values of the caller (or of its callers) that the callee cannot name, and that memory is reached through which
     /// refers to the cell. The callee's facts speak of them as ghosts.
-    fn ghosts(&self, inst: InstId, after: &Fact, callee: &Shape) -> Vec<Root> {
-        let passed = self.passed(inst, callee);
+    fn ghosts(&self, inst: InstId, after: &Fact, passed: &Passed) -> Vec<Root> {
         let tags = after.memory.values().flat_map(Tag::places);
         let unnamed = after.hits.iter().chain(tags).filter(|expr| {
             let is_own = matches!(expr.root, Root::Value(_) | Root::Ghost(_)) && expr.root != Root::Value(inst);
-            is_own && expr.last_load().is_some() && rename_into(expr, inst, &passed).is_none()
+            is_own && expr.last_load().is_some() && self.rename_into(expr, inst, passed).is_none()
         });
         let roots: BTreeSet<Root> = unnamed.map(|expr| expr.root).collect();
         roots.into_iter().take(self.world.config.max_ghosts).collect()
@@ -96,6 +104,7 @@ impl Walk<'_> {
     /// Whether an expression has the same value before and after the call.
     fn survives(&self, expr: &Expr, inst: InstId, effects: &Effects) -> bool {
         let regions = self.rules.regions;
+        self.spend(expr.loads().count() * effects.written.len());
         let is_written = |target: Target| {
             effects.written.iter().any(|w| regions.may_alias(*w, target))
                 || (effects.is_unknown && regions.may_alias(Target::Wild(Class::Any), target))
@@ -104,9 +113,34 @@ impl Walk<'_> {
     }
 
     /// What is passed, by the parameter it becomes.
-    fn passed(&self, inst: InstId, callee: &Shape) -> Vec<(InstId, Expr)> {
-        let Some(call) = self.shape.call(inst) else { return Vec::new() };
-        callee.params().zip(&call.args).map(|(param, arg)| (param, self.expr(*arg))).collect()
+    fn passed(&self, inst: InstId, callee: &Shape) -> Passed {
+        let mut passed = Passed::default();
+        let Some(call) = self.shape.call(inst) else { return passed };
+        passed.all = callee.params().zip(&call.args).map(|(param, arg)| (param, self.expr(*arg))).collect();
+        for (at, (_, expr)) in passed.all.iter().enumerate() {
+            passed.by_root.entry(expr.root).or_default().push(at);
+        }
+        passed
+    }
+
+    /// An expression of the caller in the callee's words.
+    fn rename_into(&self, expr: &Expr, inst: InstId, passed: &Passed) -> Option<Expr> {
+        if has_own_names(&expr.hops) {
+            return None;
+        }
+        match expr.root {
+            Root::Value(value) if value == inst => Some(Expr { root: Root::Return, hops: expr.hops.clone() }),
+            Root::Static(_) => Some(expr.clone()),
+            Root::Value(_) | Root::Local(_) => {
+                let same = passed.by_root.get(&expr.root)?;
+                self.spend(same.len());
+                let args = same.iter().map(|at| &passed.all[*at]);
+                let matches = args.filter_map(|(param, arg)| Some((*param, expr.after(arg)?)));
+                let (param, rest) = matches.min_by_key(|(_, rest)| rest.len())?;
+                Some(Expr::value(param).extended(rest))
+            }
+            _ => None,
+        }
     }
 
     /// What is known before the call, of what is known at the beginning of a callee and, where the callee cannot have
@@ -115,9 +149,11 @@ impl Walk<'_> {
         let regions = self.rules.regions;
         let args = self.shape.call(inst).map_or(&[][..], |call| call.args.as_slice());
         let effects = self.world.effects(callee.id);
+        let known = entry.size() + after.map_or(0, Fact::size);
+        self.spend(known + effects.written.len() + 2 * args.len());
         let mut may = after.map(|a| a.may.clone()).unwrap_or_default();
         may.remove(&Root::Value(inst));
-        let ghosts = after.map(|after| self.ghosts(inst, after, callee)).unwrap_or_default();
+        let ghosts = after.map(|after| self.ghosts(inst, after, &self.passed(inst, callee))).unwrap_or_default();
         let in_caller = |expr: &Expr| self.rename_out_of(expr, args, &ghosts);
         // Values of the caller that nothing is said of keep what they hold.
         let outer = after.map_or(Outer::None, |a| a.outer);
@@ -145,8 +181,8 @@ impl Walk<'_> {
         for (expr, truth) in after.iter().flat_map(|a| &a.truths).filter(|(e, _)| survives(e)) {
             before.tell(expr.clone(), *truth)?;
         }
-        for index in self.world.freed_params(callee.id) {
-            if let Some(arg) = args.get(index) {
+        for index in self.world.freed_params(callee.id).iter() {
+            if let Some(arg) = args.get(*index) {
                 self.unfree(&mut before, *arg);
             }
         }
@@ -185,23 +221,6 @@ impl Walk<'_> {
             Root::Ghost(at) => Some(Expr { root: *ghosts.get(at as usize)?, hops: expr.hops.clone() }),
             Root::Local(_) | Root::Leaving(_) | Root::Return => None,
         }
-    }
-}
-
-/// An expression of the caller in the callee's words.
-fn rename_into(expr: &Expr, inst: InstId, passed: &[(InstId, Expr)]) -> Option<Expr> {
-    if has_own_names(&expr.hops) {
-        return None;
-    }
-    match expr.root {
-        Root::Value(value) if value == inst => Some(Expr { root: Root::Return, hops: expr.hops.clone() }),
-        Root::Static(_) => Some(expr.clone()),
-        Root::Value(_) | Root::Local(_) => {
-            let matches = passed.iter().filter_map(|(param, arg)| Some((*param, expr.after(arg)?)));
-            let (param, rest) = matches.min_by_key(|(_, rest)| rest.len())?;
-            Some(Expr::value(param).extended(rest))
-        }
-        _ => None,
     }
 }
 

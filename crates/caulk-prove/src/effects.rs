@@ -1,8 +1,10 @@
 //! What a call may write, free or make, without following it (the paper's MOD information).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use caulk_ir::{Inst, InstId, Operand, Type};
+use caulk_ir::entity::Entity;
+use caulk_ir::{Callee, Inst, InstId, Operand, Type};
 use caulk_models::{EffectKind, Place, Root as PlaceRoot};
 use caulk_program::{CallKind, FuncId, Outcome};
 
@@ -62,6 +64,9 @@ impl World<'_> {
                 break; // There is no more to add.
             }
             todo.extend(own.callees.iter().copied().filter(|c| seen.insert(*c)));
+        }
+        if all.written.len() > self.config.max_written_regions {
+            all.written = BTreeSet::from([Target::Wild(Class::Any)]);
         }
         all
     }
@@ -180,7 +185,10 @@ impl World<'_> {
     /// Memory that goes when what an operand points to is freed.
     pub fn freed_targets(&self, shape: &Shape, freed: Operand) -> Vec<Target> {
         match shape.class(self.program, freed) {
-            Class::To { depth: 1, ty } => self.regions.pointer_fields(ty).iter().map(|f| f.target).collect(),
+            Class::To { depth: 1, ty } => match self.regions.pointer_fields(ty) {
+                Some(fields) => fields.iter().map(|f| f.target).collect(),
+                None => vec![Target::Wild(Class::Any)],
+            },
             Class::To { depth, ty } => vec![Target::Wild(Class::To { depth: depth - 1, ty })],
             Class::Any if self.is_passed_on(shape, freed) => Vec::new(),
             Class::Any => vec![Target::Wild(Class::Any)],
@@ -191,77 +199,95 @@ impl World<'_> {
     /// Whether an operand is a parameter that [`World::freed_params`] tells callers of.
     fn is_passed_on(&self, shape: &Shape, operand: Operand) -> bool {
         let Operand::Value(value) = shape.base(operand) else { return false };
-        self.freed_params(shape.id).contains(&(value.0 as usize))
+        self.freed_params(shape.id).binary_search(&value.index()).is_ok()
     }
 
     /// Parameters of unknown type that a function frees, and does nothing with but give them to others and compare
-    /// them. What freeing one means is told at the call, where its type is known.
-    pub fn freed_params(&self, function: FuncId) -> Vec<usize> {
+    /// them, in rising order. What freeing one means is told at the call, where its type is known.
+    pub fn freed_params(&self, function: FuncId) -> Arc<[usize]> {
         self.freed_params_within(function, self.config.max_free_wrappers)
     }
 
-    fn freed_params_within(&self, function: FuncId, depth: usize) -> Vec<usize> {
-        let Some(shape) = self.shape(function).filter(|_| depth > 0) else { return Vec::new() };
-        let params = shape.params().filter(|p| shape.classes[*p] == Class::Any && shape.is_holder(*p));
-        params.filter(|p| self.only_frees(&shape, *p, depth - 1)).map(|p| p.0 as usize).collect()
-    }
-
-    fn only_frees(&self, shape: &Shape, param: InstId, depth: usize) -> bool {
-        let mut frees = false;
-        let all_fine = shape.body.insts.iter().all(|(id, inst)| {
-            let mut uses = false;
-            inst.for_each_operand(|o| uses |= shape.base(*o) == Operand::Value(param));
-            if !uses {
-                return true;
-            }
+    /// Looks at each instruction once, for all parameters together. Callees are followed to `depth`.
+    pub fn find_freed_params(&self, function: FuncId, depth: usize) -> Vec<usize> {
+        let Some(shape) = self.shape(function) else { return Vec::new() };
+        let is_asked = |p: InstId| shape.classes[p] == Class::Any && shape.is_holder(p);
+        let mut passed: BTreeMap<InstId, Passed> =
+            shape.params().filter(|p| is_asked(*p)).map(|p| (p, Passed::Read)).collect();
+        if passed.is_empty() {
+            return Vec::new();
+        }
+        for (id, inst) in shape.body.insts.iter() {
             match inst {
-                Inst::Bind { .. } | Inst::Compare { .. } => true,
-                Inst::Call(_) | Inst::Invoke { .. } => match self.passes(shape, id, param, depth) {
-                    Passed::Freed => {
-                        frees = true;
-                        true
-                    }
-                    Passed::Read => true,
-                    Passed::Elsewhere => false,
-                },
-                _ => false,
+                Inst::Bind { .. } | Inst::Compare { .. } => {}
+                Inst::Call(_) | Inst::Invoke { .. } => self.note_passed(&shape, id, depth, &mut passed),
+                _ => inst.for_each_operand(|operand| {
+                    passed_param(&shape, &mut passed, *operand).into_iter().for_each(|p| *p = Passed::Elsewhere);
+                }),
             }
-        });
-        all_fine && frees
+        }
+        passed.into_iter().filter(|(_, p)| *p == Passed::Freed).map(|(param, _)| param.index()).collect()
     }
 
-    /// What a call does with a value it is given.
-    fn passes(&self, shape: &Shape, inst: InstId, value: InstId, depth: usize) -> Passed {
-        let (Some(call), Some(site)) = (shape.call(inst), self.program.call_site(shape.id, inst)) else {
-            return Passed::Elsewhere;
-        };
-        let [target] = self.program.targets(site) else { return Passed::Elsewhere };
-        let given = call.args.iter().enumerate().filter(|(_, arg)| shape.base(**arg) == Operand::Value(value));
-        let given: Vec<usize> = given.map(|(i, _)| i).collect();
+    /// What a call does with the parameters it is given.
+    fn note_passed(&self, shape: &Shape, inst: InstId, depth: usize, passed: &mut BTreeMap<InstId, Passed>) {
+        let Some(call) = shape.call(inst) else { return };
+        let freed = self.freed_by_call(shape, inst, depth);
+        for (at, arg) in call.args.iter().enumerate() {
+            let Some(param) = passed_param(shape, passed, *arg) else { continue };
+            *param = match &freed {
+                Some(CallFrees::All(freed)) if freed.binary_search(&at).is_ok() => (*param).max(Passed::Freed),
+                Some(CallFrees::Some(freed)) if freed.contains(&at) => (*param).max(Passed::Freed),
+                Some(CallFrees::Nothing) => *param,
+                _ => Passed::Elsewhere,
+            };
+        }
+        if let Callee::Indirect(callee) = call.callee {
+            passed_param(shape, passed, callee).into_iter().for_each(|p| *p = Passed::Elsewhere);
+        }
+    }
+
+    /// Which arguments a call frees; None if nobody knows what it does with them.
+    fn freed_by_call(&self, shape: &Shape, inst: InstId, depth: usize) -> Option<CallFrees> {
+        let [target] = self.program.targets(self.program.call_site(shape.id, inst)?) else { return None };
         if self.program.has_body(*target) {
-            let freed = self.freed_params_within(*target, depth);
-            return if given.iter().all(|i| freed.contains(i)) { Passed::Freed } else { Passed::Elsewhere };
+            return Some(CallFrees::All(self.freed_params_within(*target, depth)));
         }
-        let Some(model) = self.model(*target) else { return Passed::Elsewhere };
-        let is_free = |kind: &EffectKind| match kind {
-            EffectKind::Free { what, .. } => {
-                what.derefs == 0 && matches!(what.root, PlaceRoot::Param(i) if given.contains(&usize::from(i)))
+        let model = self.model(*target)?;
+        let freed = model.effects.iter().filter_map(|effect| match &effect.kind {
+            EffectKind::Free { what: Place { root: PlaceRoot::Param(at), derefs: 0, .. }, .. } => {
+                Some(usize::from(*at))
             }
-            _ => false,
-        };
-        if model.effects.iter().any(|e| is_free(&e.kind)) {
-            Passed::Freed
-        } else if model.effects.is_empty() {
-            Passed::Read
-        } else {
-            Passed::Elsewhere
-        }
+            _ => None,
+        });
+        Some(if model.effects.is_empty() { CallFrees::Nothing } else { CallFrees::Some(freed.collect()) })
     }
 }
 
+/// The parameter behind an operand, if it is asked about.
+fn passed_param<'p>(
+    shape: &Shape,
+    passed: &'p mut BTreeMap<InstId, Passed>,
+    operand: Operand,
+) -> Option<&'p mut Passed> {
+    passed.get_mut(&shape.base(operand).value()?)
+}
+
+/// What a call frees of its arguments, by their numbers.
+enum CallFrees {
+    /// A function that is known: these, in rising order.
+    All(Arc<[usize]>),
+    /// A library function that frees these, and does something with the others.
+    Some(Vec<usize>),
+    /// A library function that does nothing with them.
+    Nothing,
+}
+
+/// What becomes of a parameter, the worst that was seen.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Passed {
-    Freed,
     Read,
+    Freed,
     Elsewhere,
 }
 

@@ -129,6 +129,11 @@ impl Fact {
         }
     }
 
+    /// How much is known: what handling the fact costs.
+    pub fn size(&self) -> usize {
+        self.memory.len() + self.may.len() + self.hits.len() + self.misses.len() + self.truths.len()
+    }
+
     /// Figure 2: what misses without being listed.
     pub fn is_implicit_miss(&self, expr: &Expr, regions: &dyn Regions) -> bool {
         match expr.root {

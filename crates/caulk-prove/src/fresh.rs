@@ -1,7 +1,9 @@
 //! Which fresh blocks nothing but their first name leads to yet.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
+use caulk_ir::entity::Entity;
 use caulk_ir::{BlockId, Inst, InstId};
 
 use crate::shape::Shape;
@@ -12,65 +14,65 @@ pub struct Fresh {
     escapes: BTreeMap<InstId, Escape>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Escape {
     /// Uses after which the block may have other names.
     uses: Vec<InstId>,
-    /// Blocks at whose beginning that may have happened.
-    after: Vec<bool>,
+    /// Blocks at whose beginning that may have happened, a bit for each. Worked out when it is first asked for.
+    after: OnceLock<Vec<u64>>,
 }
 
 impl Fresh {
     pub fn new(shape: &Shape) -> Self {
         let is_fresh = |inst: &Inst| inst.call().is_some_and(|call| call.flags.fresh_result);
         let made = shape.body.insts.iter().filter(|(id, inst)| is_fresh(inst) && shape.is_holder(*id));
-        Self { escapes: made.map(|(id, _)| (id, Escape::new(shape, id))).collect() }
+        let mut escapes: BTreeMap<InstId, Escape> = made.map(|(id, _)| (id, Escape::default())).collect();
+        for (id, inst) in shape.body.insts.iter() {
+            given_away(shape, id, inst, |value| {
+                if let Some(escape) = escapes.get_mut(&value) {
+                    escape.uses.push(id);
+                }
+            });
+        }
+        Self { escapes }
     }
 
     /// Whether before and after an instruction nothing but `value` (and what is computed from it) leads to the block it points to.
     pub fn is_unshared(&self, shape: &Shape, value: InstId, at: InstId) -> bool {
         let Some(escape) = self.escapes.get(&value) else { return false };
         let block = shape.block_of[at];
-        let before = |using: &InstId| shape.block_of[*using] == block && *using <= at;
-        !escape.after[block.0 as usize] && !escape.uses.iter().any(before)
+        let after = escape.after.get_or_init(|| escape.find_after(shape));
+        let is_after = after[block.index() / 64] & (1 << (block.index() % 64)) != 0;
+        // The uses are in the order of the instructions, so that those of one block stand together.
+        let first = escape.uses.partition_point(|using| *using < shape.body.blocks[block].first);
+        !is_after && escape.uses.get(first).is_none_or(|using| *using > at)
     }
 }
 
 impl Escape {
-    fn new(shape: &Shape, value: InstId) -> Self {
-        let uses: Vec<InstId> = shape
-            .body
-            .insts
-            .iter()
-            .filter(|(id, inst)| gives_away(shape, *id, inst, value))
-            .map(|(id, _)| id)
-            .collect();
-        let mut after = vec![false; shape.body.blocks.len()];
-        let mut todo: Vec<BlockId> = uses.iter().map(|using| shape.block_of[*using]).collect();
+    fn find_after(&self, shape: &Shape) -> Vec<u64> {
+        let mut after = vec![0u64; shape.body.blocks.len().div_ceil(64)];
+        let mut todo: Vec<BlockId> = self.uses.iter().map(|using| shape.block_of[*using]).collect();
+        todo.dedup();
         while let Some(block) = todo.pop() {
             for next in shape.body.terminator(block).successors() {
-                if !std::mem::replace(&mut after[next.0 as usize], true) {
+                let (word, bit) = (&mut after[next.index() / 64], 1 << (next.index() % 64));
+                if *word & bit == 0 {
+                    *word |= bit;
                     todo.push(next);
                 }
             }
         }
-        Self { uses, after }
+        after
     }
 }
 
-/// Whether an instruction may make another name for a value.
-fn gives_away(shape: &Shape, id: InstId, inst: &Inst, value: InstId) -> bool {
-    let is_it = |operand: &caulk_ir::Operand| shape.holder(*operand) == Some(value);
+/// Values that an instruction may make other names for.
+fn given_away(shape: &Shape, id: InstId, inst: &Inst, mut give: impl FnMut(InstId)) {
     match inst {
-        Inst::Store { value, .. } => is_it(value),
-        Inst::Load { .. } | Inst::Compare { .. } | Inst::Bind { .. } | Inst::Address { .. } | Inst::Fill { .. } => {
-            false
-        }
-        _ if shape.base(id.into()) != id.into() => false,
-        _ => {
-            let mut gives = false;
-            inst.for_each_operand(|operand| gives |= is_it(operand));
-            gives
-        }
+        Inst::Store { value, .. } => shape.holder(*value).into_iter().for_each(give),
+        Inst::Load { .. } | Inst::Compare { .. } | Inst::Bind { .. } | Inst::Address { .. } | Inst::Fill { .. } => {}
+        _ if shape.base(id.into()) != id.into() => {}
+        _ => inst.for_each_operand(|operand| shape.holder(*operand).into_iter().for_each(&mut give)),
     }
 }

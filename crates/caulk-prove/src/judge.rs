@@ -3,12 +3,13 @@
 use caulk_program::FuncId;
 use rayon::prelude::*;
 
-use crate::engine::{Answer, follow};
-use crate::outcome::Outcome;
+use crate::engine::{Answer, follow_within};
+use crate::fact::Fact;
+use crate::outcome::{Outcome, Reason};
 use crate::outside::Outside;
 use crate::probe::{Probe, probes};
 use crate::prover::World;
-use crate::shape::Holding;
+use crate::shape::{Holding, Shape};
 
 /// All that was asked of one function.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub struct Judged {
     /// Why proofs do not hold for it.
     pub outside: Option<Outside>,
     pub probes: Vec<(Probe, Answer)>,
+    /// A bound on the function itself was reached: it has probes that are not among these.
+    pub cut: Option<Reason>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +39,7 @@ impl Judged {
             Verdict::Outside
         } else if is(|o| matches!(o, Outcome::MayLeak { .. })) {
             Verdict::MayLeak
-        } else if is(|o| matches!(o, Outcome::Abandoned(_))) {
+        } else if self.cut.is_some() || is(|o| matches!(o, Outcome::Abandoned(_))) {
             Verdict::Abandoned
         } else {
             Verdict::Proved
@@ -45,7 +48,7 @@ impl Judged {
 
     /// Probes that were not proved.
     fn open(&self) -> usize {
-        self.count(|o| *o != Outcome::Proved)
+        self.count(|o| *o != Outcome::Proved) + usize::from(self.cut.is_some())
     }
 
     pub fn count(&self, wanted: fn(&Outcome) -> bool) -> usize {
@@ -56,28 +59,33 @@ impl Judged {
 /// Asks all probes of a function that `wanted` lets through; None for a function without a body. Of the two notions of
 /// holding the one is taken that leaves fewer questions open.
 pub fn judge(world: &World<'_>, function: FuncId, wanted: impl Fn(&Probe) -> bool + Sync) -> Option<Judged> {
-    let by_use = judge_under(world, function, Holding::ByUse, &wanted)?;
-    if by_use.open() == 0 {
+    let shape = world.shape(function)?;
+    if shape.is_too_large {
+        let cut = Some(Reason::Size { function });
+        return Some(Judged { function, outside: shape.outside, probes: Vec::new(), cut });
+    }
+    let by_use = judge_under(world, &shape, Holding::ByUse, &wanted);
+    if by_use.open() == 0 || !shape.knows(Holding::ByScope) {
         return Some(by_use);
     }
-    let by_scope = judge_under(world, function, Holding::ByScope, &wanted)?;
+    let by_scope = judge_under(world, &shape, Holding::ByScope, &wanted);
     Some(if by_scope.open() <= by_use.open() { by_scope } else { by_use })
 }
 
-fn judge_under(
-    world: &World<'_>,
-    function: FuncId,
-    holding: Holding,
-    wanted: &(impl Fn(&Probe) -> bool + Sync),
-) -> Option<Judged> {
-    let shape = world.shape(function)?;
-    let asked: Vec<Probe> = probes(world, &shape, holding).into_iter().filter(wanted).collect();
-    let answer = |probe: Probe| {
-        let answer = follow(world, &probe, false);
+fn judge_under(world: &World<'_>, shape: &Shape, holding: Holding, wanted: &dyn Fn(&Probe) -> bool) -> Judged {
+    let (asked, are_too_many) = probes(world, shape, holding, wanted);
+    // An equal share for each, so that the answers depend neither on their order nor on threads.
+    let share = world.config.max_function_work / asked.len().max(1);
+    let max_work = share.min(world.config.max_work);
+    let answer = |mut probe: Probe| {
+        let answer = follow_within(world, &probe, false, max_work);
+        // There may be many, and no one asks for it again.
+        probe.fact = Fact::new();
         (probe, answer)
     };
     let probes = asked.into_par_iter().map(answer).collect();
-    Some(Judged { function, outside: shape.outside, probes })
+    let cut = are_too_many.then_some(Reason::Probes);
+    Judged { function: shape.id, outside: shape.outside, probes, cut }
 }
 
 /// Judges functions in parallel; the answers come in the order of the questions.

@@ -9,9 +9,10 @@ use caulk_program::{CallKind, FuncId, Outcome as Resolution};
 use crate::expr::{Expr, Hop, Root};
 use crate::fact::{Contradiction, Fact, Feasible, Outer, Truth};
 use crate::outcome::{Origin, Reason};
+use crate::regions::PointerField;
 use crate::shape::Shape;
 use crate::target::{Class, Target};
-use crate::transfer::{Flow, Walk};
+use crate::transfer::{Flow, Walk, whole};
 
 impl Walk<'_> {
     /// The states before a call, or that it has to be followed.
@@ -69,8 +70,8 @@ impl Walk<'_> {
         }
         let mut flow = self.opaque_call(inst, &effects.written, Reason::Depth, fact);
         if let (Flow::Before(facts), Some(call)) = (&mut flow, self.shape.call(inst)) {
-            for index in self.world.freed_params(callee.id) {
-                let freed = call.args.get(index);
+            for index in self.world.freed_params(callee.id).iter() {
+                let freed = call.args.get(*index);
                 facts.iter_mut().for_each(|fact| freed.iter().for_each(|arg| self.unfree(fact, **arg)));
             }
         }
@@ -81,6 +82,7 @@ impl Walk<'_> {
         if fact.hits.contains(&Expr::value(inst)) {
             return Flow::Abandoned(reason);
         }
+        self.spend(written.len() * (1 + fact.size()));
         let mut before = written.iter().fold(fact, |fact, target| self.clobber(fact, *target));
         before.forget(inst);
         // What nothing outside of the callee is known to refer to may be of the callee's making.
@@ -257,16 +259,27 @@ impl Walk<'_> {
     pub fn unfree(&self, fact: &mut Fact, freed: Operand) {
         let class = self.shape.class(self.world.program, freed);
         let expr = self.expr(freed);
-        if let (Class::To { depth: 1, ty }, true) = (class, expr.hops.is_empty()) {
-            for field in self.rules.regions.pointer_fields(ty) {
-                let content = expr.clone().then(Hop::Add(field.offset as i64)).load(field.target);
-                self.rules.grow(fact, field.target, Some(content).filter(|_| !field.is_array));
-            }
-            return;
+        let fields = match class {
+            Class::To { depth: 1, ty } if expr.hops.is_empty() => self.rules.regions.pointer_fields(ty),
+            _ => None,
+        };
+        let Some(fields) = fields else {
+            return self.grow_all(fact, self.world.freed_targets(self.shape, freed).into_iter().map(|t| (t, None)));
+        };
+        let content = |field: &PointerField| expr.clone().then(Hop::Add(field.offset as i64)).load(field.target);
+        let only = |field: &PointerField| Some(content(field)).filter(|_| !field.is_array);
+        self.grow_all(fact, fields.iter().map(|field| (field.target, only(field))));
+    }
+
+    /// Regions of one block may refer to the cell. More than a fact can name are as good as all memory.
+    pub fn grow_all(&self, fact: &mut Fact, regions: impl Iterator<Item = (Target, Option<Expr>)>) {
+        let may_hold = |target: Target| self.rules.may_hold(self.rules.regions.content(target));
+        let mut some: Vec<(Target, Option<Expr>)> = regions.filter(|(target, _)| may_hold(*target)).collect();
+        self.spend(some.len() * (1 + fact.memory.len()));
+        if some.len() > self.world.config.max_regions {
+            some = vec![(whole(some[0].0), None)];
         }
-        for target in self.world.freed_targets(self.shape, freed) {
-            self.rules.grow(fact, target, None);
-        }
+        some.into_iter().for_each(|(target, only)| self.rules.grow(fact, target, only));
     }
 
     /// What a library keeps is not lost.

@@ -1,53 +1,72 @@
 //! Where values are used last, or let go by the last variable that holds them.
 
-use caulk_ir::entity::Entity;
+use std::collections::BTreeMap;
+
 use caulk_ir::{BlockId, EntityVec, Inst, InstId};
 
 use crate::bindings::Bindings;
 use crate::shape::Shape;
 
-/// A set of values.
+/// A set of holders, by their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Set(Vec<u64>);
 
 impl Set {
-    fn new(values: usize) -> Self {
-        Self(vec![0; values.div_ceil(64)])
+    fn new(holders: usize) -> Self {
+        Self(vec![0; holders.div_ceil(64)])
     }
 
-    fn contains(&self, value: InstId) -> bool {
-        self.0[value.index() / 64] & (1 << (value.index() % 64)) != 0
+    fn contains(&self, holder: u32) -> bool {
+        self.0[holder as usize / 64] & (1 << (holder % 64)) != 0
     }
 
     /// True if it was not there.
-    fn insert(&mut self, value: InstId) -> bool {
-        let (word, bit) = (&mut self.0[value.index() / 64], 1 << (value.index() % 64));
+    fn insert(&mut self, holder: u32) -> bool {
+        let (word, bit) = (&mut self.0[holder as usize / 64], 1 << (holder % 64));
         let is_new = *word & bit == 0;
         *word |= bit;
         is_new
     }
 
-    fn remove(&mut self, value: InstId) {
-        self.0[value.index() / 64] &= !(1 << (value.index() % 64));
+    fn remove(&mut self, holder: u32) {
+        self.0[holder as usize / 64] &= !(1 << (holder % 64));
     }
 
     fn extend(&mut self, other: &Set) {
         self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
     }
 
-    fn iter(&self) -> impl Iterator<Item = InstId> + '_ {
-        let values = self
-            .0
-            .iter()
-            .enumerate()
-            .flat_map(|(at, word)| (0..64).filter(move |bit| word & (1 << bit) != 0).map(move |bit| at * 64 + bit));
-        values.map(InstId::from_index)
+    /// What is in this one and not in the other, in rising order.
+    fn without<'a>(&'a self, other: &'a Set) -> impl Iterator<Item = u32> + 'a {
+        let words = self.0.iter().zip(&other.0).map(|(a, b)| a & !b).enumerate().filter(|(_, word)| *word != 0);
+        words.flat_map(|(at, word)| {
+            (0..64).filter(move |bit| word & (1 << bit) != 0).map(move |bit| at as u32 * 64 + bit)
+        })
+    }
+}
+
+/// Numbers for the values that hold references of their own: the others have no part in the tables.
+#[derive(Debug, Default)]
+struct Holders {
+    numbers: BTreeMap<InstId, u32>,
+    values: Vec<InstId>,
+}
+
+impl Holders {
+    fn new(shape: &Shape) -> Self {
+        let values: Vec<InstId> = shape.body.insts.keys().filter(|v| shape.is_holder(*v)).collect();
+        Self { numbers: values.iter().copied().zip(0..).collect(), values }
+    }
+
+    fn number(&self, value: InstId) -> Option<u32> {
+        self.numbers.get(&value).copied()
     }
 }
 
 /// Last uses of the values that hold references of their own.
 #[derive(Debug, Default)]
 pub struct Liveness {
+    holders: Holders,
     /// Alive before the first instruction of a block, not counting what its phis take.
     live_in: EntityVec<BlockId, Set>,
     live_out: EntityVec<BlockId, Set>,
@@ -56,13 +75,20 @@ pub struct Liveness {
 }
 
 impl Liveness {
+    /// How large the tables of a function are.
+    pub fn words(shape: &Shape) -> usize {
+        let holders = shape.body.insts.keys().filter(|v| shape.is_holder(*v)).count();
+        2 * shape.body.blocks.len() * holders.div_ceil(64)
+    }
+
     pub fn new(shape: &Shape, bindings: &Bindings) -> Self {
-        let values = shape.body.insts.len();
-        let empty = Set::new(values);
+        let holders = Holders::new(shape);
+        let empty = Set::new(holders.values.len());
         let mut live = Self {
+            holders,
             live_in: vec![empty.clone(); shape.body.blocks.len()].into(),
             live_out: vec![empty; shape.body.blocks.len()].into(),
-            deaths: vec![Vec::new(); values].into(),
+            deaths: vec![Vec::new(); shape.body.insts.len()].into(),
         };
         live.flow(shape, bindings);
         for (block, _) in shape.body.blocks.iter() {
@@ -74,21 +100,30 @@ impl Liveness {
     fn flow(&mut self, shape: &Shape, bindings: &Bindings) {
         let mut order = shape.body.reverse_post_order();
         order.reverse();
+        let mut is_waiting: EntityVec<BlockId, bool> = vec![true; shape.body.blocks.len()].into();
         let mut changed = true;
         while changed {
             changed = false;
             for block in &order {
-                let mut out = self.live_out[*block].clone();
-                for next in shape.body.terminator(*block).successors() {
+                if !std::mem::replace(&mut is_waiting[*block], false) {
+                    continue;
+                }
+                let mut out = std::mem::take(&mut self.live_out[*block]);
+                for next in shape.successors(*block) {
                     out.extend(&self.live_in[next]);
                     let held = bindings.to_end(*block, next);
-                    phi_operands(shape, *block, next).chain(held).for_each(|v| {
-                        out.insert(v);
-                    });
+                    phi_operands(shape, *block, next).chain(held).filter_map(|v| self.holders.number(v)).for_each(
+                        |v| {
+                            out.insert(v);
+                        },
+                    );
                 }
                 self.live_out[*block] = out;
                 let live_in = self.walk(shape, bindings, *block, false);
-                changed |= live_in != self.live_in[*block];
+                if live_in != self.live_in[*block] {
+                    changed = true;
+                    shape.predecessors[*block].iter().for_each(|before| is_waiting[*before] = true);
+                }
                 self.live_in[*block] = live_in;
             }
         }
@@ -99,12 +134,14 @@ impl Liveness {
         let mut live = self.live_out[block].clone();
         for inst in shape.body.blocks[block].insts().rev() {
             let mut dead = Vec::new();
-            if shape.is_holder(inst) && !live.contains(inst) {
-                dead.push(inst);
+            if let Some(number) = self.holders.number(inst) {
+                if !live.contains(number) {
+                    dead.push(inst);
+                }
+                live.remove(number);
             }
-            live.remove(inst);
             uses(shape, bindings, inst).for_each(|value| {
-                if live.insert(value) {
+                if self.holders.number(value).is_some_and(|number| live.insert(number)) {
                     dead.push(value);
                 }
             });
@@ -122,11 +159,16 @@ impl Liveness {
 
     /// Values that are alive at the end of a block and not at the beginning of the next, counting those that a phi takes.
     pub fn edge_deaths(&self, from: BlockId, to: BlockId) -> impl Iterator<Item = InstId> + '_ {
-        self.live_out[from].iter().filter(move |v| !self.live_in[to].contains(*v))
+        self.live_out[from].without(&self.live_in[to]).map(|number| self.holders.values[number as usize])
     }
 
     pub fn is_live_at(&self, block: BlockId, value: InstId) -> bool {
-        self.live_in[block].contains(value)
+        self.holders.number(value).is_some_and(|number| self.live_in[block].contains(number))
+    }
+
+    /// Words that are looked at to find what dies on an edge.
+    pub fn set_words(&self) -> usize {
+        self.holders.values.len().div_ceil(64)
     }
 }
 
@@ -145,12 +187,7 @@ fn uses(shape: &Shape, bindings: &Bindings, inst: InstId) -> impl Iterator<Item 
 
 /// The holders that the phis of `to` take from `from`.
 fn phi_operands(shape: &Shape, from: BlockId, to: BlockId) -> impl Iterator<Item = InstId> + '_ {
-    let phis = shape.body.blocks[to].insts().map(|inst| &shape.body.insts[inst]);
-    phis.take_while(|inst| matches!(inst, Inst::Phi { .. })).flat_map(move |inst| match inst {
-        Inst::Phi { incoming, .. } => {
-            let taken = incoming.iter().filter(move |(block, _)| *block == from);
-            taken.filter_map(|(_, operand)| shape.holder(*operand)).collect::<Vec<_>>()
-        }
-        _ => Vec::new(),
-    })
+    let is_phi = |inst: &InstId| matches!(shape.body.insts[*inst], Inst::Phi { .. });
+    let phis = shape.body.blocks[to].insts().take_while(is_phi);
+    phis.filter_map(move |phi| shape.holder(shape.taken(phi, from)?))
 }

@@ -38,8 +38,16 @@ pub struct TraceStep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     Transfers,
+    /// What is known of the cell is too much to be carried so far.
+    Work,
     Regions,
     Contexts,
+    /// The function has more probes than are asked.
+    Probes,
+    /// A function on the way, or the one that is asked about, is too large for the tables that following it needs.
+    Size {
+        function: FuncId,
+    },
     /// The cell comes out of a call that is too deep to be followed.
     Depth,
     /// The way back goes through a function without body and model.
@@ -62,7 +70,10 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Reason::Transfers => "too many steps",
-            Reason::Regions => "too many regions may refer to the cell",
+            Reason::Work => "too much to keep in mind on the way",
+            Reason::Regions => "too many regions or values may refer to the cell",
+            Reason::Probes => "there are more places where references go than are asked about in one function",
+            Reason::Size { .. } => "the function is too large",
             Reason::Depth => "calls on the way are nested too deep",
             Reason::Contexts => "too many calls on the way",
             Reason::UnknownCall { .. } => "a function without body and model is on the way",

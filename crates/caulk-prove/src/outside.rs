@@ -1,5 +1,6 @@
 //! Functions that leave the language for which proofs hold.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use caulk_ir::{BinaryOp, Callee, CastOp, Inst, InstId, Operand, Step, Type, UnknownReason};
@@ -50,14 +51,35 @@ pub fn find(program: &Program, shape: &Shape) -> Option<Outside> {
     if program.function(shape.id).declaration.params.iter().any(|p| p.flags.by_value) {
         return Some(Outside::ByValue);
     }
-    let found = || shape.body.insts.iter().filter_map(|(id, inst)| of_inst(program, shape, id, inst));
+    let body = Seen::new(shape);
+    let found = || shape.body.insts.iter().filter_map(|(id, inst)| of_inst(program, shape, &body, id, inst));
     found().find(|o| !o.is_plain_union()).or_else(|| found().next())
 }
 
-fn of_inst(program: &Program, shape: &Shape, id: InstId, inst: &Inst) -> Option<Outside> {
+/// What one look at a whole body tells of its instructions.
+struct Seen {
+    /// Values that serve other ends than to measure or compare.
+    used_freely: BTreeSet<InstId>,
+    has_landing_pad: bool,
+}
+
+impl Seen {
+    fn new(shape: &Shape) -> Self {
+        let mut seen = Self { used_freely: BTreeSet::new(), has_landing_pad: false };
+        for inst in shape.body.insts.values() {
+            seen.has_landing_pad |= matches!(inst, Inst::LandingPad { .. });
+            if !matches!(inst, Inst::Binary { op: BinaryOp::Sub, .. } | Inst::Compare { .. } | Inst::Bind { .. }) {
+                inst.for_each_operand(|operand| seen.used_freely.extend(operand.value()));
+            }
+        }
+        seen
+    }
+}
+
+fn of_inst(program: &Program, shape: &Shape, seen: &Seen, id: InstId, inst: &Inst) -> Option<Outside> {
     match inst {
         Inst::Cast { op: CastOp::IntToPtr, value: Operand::Value(_), .. } => Some(Outside::PointerFromNumber),
-        Inst::Cast { op: CastOp::PtrToInt, .. } if !is_measured(shape, id) => Some(Outside::PointerToNumber),
+        Inst::Cast { op: CastOp::PtrToInt, .. } if seen.used_freely.contains(&id) => Some(Outside::PointerToNumber),
         Inst::Load { ty, address, .. } | Inst::Store { ty, address, .. } => match ty {
             Type::Aggregate(_) => Some(Outside::Aggregate),
             Type::Vector(bytes) if *bytes >= 8 => Some(Outside::Vector),
@@ -68,8 +90,7 @@ fn of_inst(program: &Program, shape: &Shape, id: InstId, inst: &Inst) -> Option<
         },
         Inst::Insert { value, .. } if shape.body.operand_type(*value) == Type::Ptr => {
             // What a landing pad hands on is the exception, no cell of the program's.
-            let is_exception = |inst: &Inst| matches!(inst, Inst::LandingPad { .. });
-            (!shape.body.insts.values().any(is_exception)).then_some(Outside::Aggregate)
+            (!seen.has_landing_pad).then_some(Outside::Aggregate)
         }
         Inst::Extract { ty: Type::Ptr, aggregate, .. } => {
             let from = aggregate.value().map(|v| &shape.body.insts[v]);
@@ -85,15 +106,6 @@ fn of_inst(program: &Program, shape: &Shape, id: InstId, inst: &Inst) -> Option<
         },
         _ => None,
     }
-}
-
-/// Whether a number made from a pointer only serves to measure or compare.
-fn is_measured(shape: &Shape, number: InstId) -> bool {
-    shape.body.insts.values().all(|user| {
-        let mut uses = false;
-        user.for_each_operand(|operand| uses |= *operand == Operand::Value(number));
-        !uses || matches!(user, Inst::Binary { op: BinaryOp::Sub, .. } | Inst::Compare { .. } | Inst::Bind { .. })
-    })
 }
 
 /// The union with more than one arm that an address leads into.

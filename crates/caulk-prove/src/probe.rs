@@ -1,5 +1,7 @@
 //! The questions: where a function may lose the last reference to a cell (section 4.5 of the paper).
 
+use std::cell::Cell;
+
 use caulk_ir::entity::Entity;
 use caulk_ir::{BlockId, Inst, InstId, Operand, Type, VarId};
 use caulk_models::{EffectKind, Place};
@@ -61,21 +63,31 @@ pub struct Probe {
     pub made_by: Option<InstId>,
 }
 
-/// All probes of a function, under a notion of how long its variables hold references.
-pub fn probes(world: &World<'_>, shape: &Shape, holding: Holding) -> Vec<Probe> {
-    let mut list = Probes { world, shape, holding, found: Vec::new() };
+/// The probes of a function that `wanted` lets through, under a notion of how long its variables hold references; and whether there
+/// are more than are asked.
+pub fn probes(
+    world: &World<'_>,
+    shape: &Shape,
+    holding: Holding,
+    wanted: &dyn Fn(&Probe) -> bool,
+) -> (Vec<Probe>, bool) {
+    let spent = Cell::new(0);
+    let mut list = Probes { world, shape, holding, wanted, spent: &spent, found: Vec::new(), are_too_many: false };
     for (block, range) in shape.body.blocks.iter().filter(|(b, _)| !shape.doomed[*b]) {
+        if list.are_too_many {
+            break;
+        }
         for inst in range.insts() {
             list.of_inst(inst);
         }
-        for next in shape.body.terminator(block).successors() {
+        for next in shape.successors(block) {
             if !shape.doomed[next] {
                 list.of_edge(block, next);
             }
         }
     }
     list.of_unused_params();
-    list.found
+    (list.found, list.are_too_many)
 }
 
 /// A place in memory that goes.
@@ -92,14 +104,28 @@ struct Probes<'a> {
     world: &'a World<'a>,
     shape: &'a Shape,
     holding: Holding,
+    wanted: &'a dyn Fn(&Probe) -> bool,
+    spent: &'a Cell<usize>,
     found: Vec<Probe>,
+    are_too_many: bool,
 }
 
 impl Probes<'_> {
+    fn push(&mut self, probe: Probe) {
+        if !(self.wanted)(&probe) {
+            return;
+        }
+        if self.found.len() < self.world.config.max_probes {
+            self.found.push(probe);
+        } else {
+            self.are_too_many = true;
+        }
+    }
+
     fn walk(&self) -> Walk<'_> {
         let (regions, extensions) = (self.world.regions, self.world.config.extensions);
         let rules = Rules { regions, extensions, cell: Class::Any, shape: Some(self.shape), at: None };
-        Walk { world: self.world, shape: self.shape, rules }
+        Walk { world: self.world, shape: self.shape, rules, spent: self.spent }
     }
 
     fn expr(&self, operand: Operand) -> Expr {
@@ -121,13 +147,9 @@ impl Probes<'_> {
                 self.of_places(Kind::OutOfScope, inst, &places);
             }
             Inst::Return { value } => {
-                let ended = |local: &InstId| {
-                    self.shape.body.insts.values().any(|i| matches!(i, Inst::ScopeEnd { local: l } if l == local))
-                };
-                let all = self.shape.body.insts.iter();
-                let locals = all.filter(|(_, i)| matches!(i, Inst::Local { .. })).map(|(id, _)| id);
                 // All of them go at once.
-                let places = locals.filter(|l| !ended(l)).flat_map(|local| self.places_in_local(local, *value));
+                let locals = self.shape.unended().iter();
+                let places = locals.flat_map(|local| self.places_in_local(*local, *value));
                 let places: Vec<Lost> = places.collect();
                 self.of_places(Kind::OutOfScope, inst, &places);
             }
@@ -140,33 +162,40 @@ impl Probes<'_> {
     /// References in memory go, one after the other (4.5, second kind): those that went before may have been references
     /// too, those that go later are not.
     fn of_places(&mut self, kind: Kind, inst: InstId, places: &[Lost]) {
-        for (at, place) in places.iter().enumerate() {
-            self.of_memory(kind, inst, place, &places[..at]);
+        let regions = self.world.regions;
+        let mut gone = Fact::new();
+        for place in places {
+            if self.are_too_many {
+                break;
+            }
+            // A fact with more regions than this is given up, whatever else is in it.
+            if gone.memory.len() <= self.world.config.max_regions {
+                let keeps_tag = place.exact && self.world.config.extensions.region_removal;
+                gone.add_region(place.target, keeps_tag.then(|| Tag::only(place.content.clone())), regions);
+            }
+            self.of_memory(kind, inst, place, gone.clone());
         }
     }
 
-    /// A reference in memory goes; what is left at this point does not refer to the cell.
-    fn of_memory(&mut self, kind: Kind, inst: InstId, place: &Lost, gone: &[Lost]) {
+    /// A reference in memory goes, and nothing but what is in `fact` may have held one; what is left at this point does not
+    /// refer to the cell.
+    fn of_memory(&mut self, kind: Kind, inst: InstId, place: &Lost, mut fact: Fact) {
         let regions = self.world.regions;
         let cell = regions.content(place.target);
         if cell == Class::Code {
             return;
         }
-        let mut fact = Fact::new();
-        for lost in gone.iter().chain([place]) {
-            let keeps_tag = lost.exact && self.world.config.extensions.region_removal;
-            fact.add_region(lost.target, keeps_tag.then(|| Tag::only(lost.content.clone())), regions);
-        }
+        let is_given_up = fact.memory.len() > self.world.config.max_regions;
         let dying = self.shape.liveness(self.holding).deaths(inst).iter().map(|v| Expr::value(*v));
         let missed = dying.chain(place.others.clone()).try_for_each(|other| fact.miss(other, regions));
         // Without a hit, some reference in the region is meant.
         let hit = if place.exact { fact.hit(place.content.clone(), regions) } else { Ok(()) };
-        if missed.and(hit).is_err() {
+        if missed.and(hit).is_err() && !is_given_up {
             return; // Overwritten with what it holds.
         }
         let start = Start::Before(inst);
         let (function, region, holding) = (self.shape.id, Some(place.target), self.holding);
-        self.found.push(Probe {
+        self.push(Probe {
             function,
             kind,
             place: inst,
@@ -187,7 +216,9 @@ impl Probes<'_> {
         let copied = src.map(|src| (self.expr(src), parts(src)));
         let from = |offset: i64| {
             let (base, parts) = copied.as_ref()?;
-            let part = parts.iter().find(|p| p.offset == offset && p.exact)?;
+            // In the order of their offsets.
+            let first = parts.partition_point(|p| p.offset < offset);
+            let part = parts[first..].iter().take_while(|p| p.offset == offset).find(|p| p.exact)?;
             Some(base.clone().then(Hop::Add(offset)).load(part.target))
         };
         let base = self.expr(dst);
@@ -229,13 +260,7 @@ impl Probes<'_> {
     fn is_pointer_slot(&self, local: InstId) -> bool {
         let Inst::Local { size, var, .. } = self.shape.body.insts[local] else { return false };
         let declared = var.is_some_and(|v| self.shape.body.vars[v].pointee.depth > 0);
-        let used = |inst: &Inst| match inst {
-            Inst::Load { ty: Type::Ptr, address, .. } | Inst::Store { ty: Type::Ptr, address, .. } => {
-                self.shape.base(*address) == Operand::Value(local)
-            }
-            _ => false,
-        };
-        size >= 8 && (declared || self.shape.body.insts.values().any(used))
+        size >= 8 && (declared || self.shape.is_touched(local))
     }
 
     /// The fields of what a call frees.
@@ -246,13 +271,18 @@ impl Probes<'_> {
             let others = vec![base.clone()];
             match self.shape.class(self.world.program, freed) {
                 Class::To { depth: 1, ty } if base.hops.is_empty() => {
-                    let place = |field: PointerField| Lost {
+                    let Some(fields) = self.world.regions.pointer_fields(ty) else {
+                        let target = Target::Wild(Class::Any);
+                        places.push(Lost { content: base.load(target), target, exact: false, others });
+                        continue;
+                    };
+                    let place = |field: &PointerField| Lost {
                         content: base.clone().then(Hop::Add(field.offset as i64)).load(field.target),
                         target: field.target,
                         exact: !field.is_array,
                         others: others.clone(),
                     };
-                    places.extend(self.world.regions.pointer_fields(ty).into_iter().map(place));
+                    places.extend(fields.iter().map(place));
                 }
                 Class::To { depth, ty } if depth > 1 => {
                     let target = Target::Wild(Class::To { depth: depth - 1, ty });
@@ -322,11 +352,12 @@ impl Probes<'_> {
     }
 
     fn of_edge(&mut self, from: BlockId, to: BlockId) {
-        let taken: Vec<InstId> = self.taken_by_phis(from, to);
+        let mut taken: Vec<InstId> = self.taken_by_phis(from, to);
+        taken.sort_unstable();
         let dying: Vec<InstId> = self.shape.liveness(self.holding).edge_deaths(from, to).collect();
         let place = self.shape.body.blocks[from].terminator();
         let start = Start::Edge { from, to };
-        for value in dying.into_iter().filter(|v| !taken.contains(v)) {
+        for value in dying.into_iter().filter(|v| taken.binary_search(v).is_err()) {
             self.of_root(Kind::Forgotten, value, Root::Leaving(value), place, start);
         }
         let range = self.shape.body.blocks[to];
@@ -341,9 +372,8 @@ impl Probes<'_> {
     fn taken_by_phis(&self, from: BlockId, to: BlockId) -> Vec<InstId> {
         let mut taken = Vec::new();
         for inst in self.shape.body.blocks[to].insts() {
-            let Inst::Phi { incoming, .. } = &self.shape.body.insts[inst] else { break };
-            let operands = incoming.iter().filter(|(block, _)| *block == from);
-            taken.extend(operands.filter_map(|(_, operand)| self.shape.holder(*operand)));
+            let Inst::Phi { .. } = &self.shape.body.insts[inst] else { break };
+            taken.extend(self.shape.taken(inst, from).and_then(|operand| self.shape.holder(operand)));
         }
         taken
     }
@@ -364,18 +394,7 @@ impl Probes<'_> {
         fact.hits.insert(Expr::root(root));
         let variable = self.variable(value);
         let (function, holding) = (self.shape.id, self.holding);
-        self.found.push(Probe {
-            function,
-            kind,
-            place,
-            start,
-            fact,
-            cell,
-            variable,
-            region: None,
-            holding,
-            made_by: None,
-        });
+        self.push(Probe { function, kind, place, start, fact, cell, variable, region: None, holding, made_by: None });
     }
 
     /// The variable of the source that holds a value.
@@ -384,21 +403,12 @@ impl Probes<'_> {
             Inst::Param { index, .. } => self.shape.body.vars.iter().find(|(_, v)| v.param == Some(index)).map(|v| v.0),
             _ => None,
         };
-        let bound = || {
-            self.shape.body.insts.values().find_map(|inst| match inst {
-                Inst::Bind { var, value: Operand::Value(v) } if *v == value => Some(*var),
-                _ => None,
-            })
-        };
+        let bound = || self.shape.bound_to(value).map(|(first, _)| first);
         // A phi is the variable that its values were bound to.
         let merged = || match &self.shape.body.insts[value] {
-            Inst::Phi { incoming, .. } => incoming.iter().find_map(|(_, operand)| {
-                let from = operand.value()?;
-                self.shape.body.insts.values().rev().find_map(|inst| match inst {
-                    Inst::Bind { var, value: Operand::Value(v) } if *v == from => Some(*var),
-                    _ => None,
-                })
-            }),
+            Inst::Phi { incoming, .. } => {
+                incoming.iter().find_map(|(_, operand)| self.shape.bound_to(operand.value()?).map(|(_, last)| last))
+            }
             _ => None,
         };
         param.or_else(bound).or_else(merged)

@@ -2,17 +2,21 @@
 
 use std::sync::{Arc, OnceLock};
 
-use caulk_ir::Operand;
 use caulk_ir::entity::Entity;
+use caulk_ir::{InstId, Linkage, Operand};
 use caulk_models::{Model, Models};
-use caulk_program::{FuncId, Program};
+use caulk_program::{FuncId, Outcome, Program};
 
 use crate::assign::Location;
 use crate::config::ProveConfig;
 use crate::effects::{Effects, OwnEffects};
+use crate::outcome::Reason;
 use crate::regions::Regions;
 use crate::shape::Shape;
 use crate::target::Target;
+
+/// Calls of one function, each with the function that it stands in.
+type Calls = Arc<[(FuncId, InstId)]>;
 
 /// A program that questions are asked about.
 pub struct World<'a> {
@@ -23,6 +27,9 @@ pub struct World<'a> {
     shapes: Vec<OnceLock<Option<Arc<Shape>>>>,
     effects: Vec<OnceLock<Arc<Effects>>>,
     own_effects: Vec<OnceLock<Arc<OwnEffects>>>,
+    /// For each function and each depth that functions around `free` are followed to.
+    freed_params: Vec<OnceLock<Arc<[usize]>>>,
+    known_callers: Vec<OnceLock<Option<Calls>>>,
     recursive: Vec<bool>,
 }
 
@@ -38,23 +45,63 @@ impl<'a> World<'a> {
             program,
             models,
             regions,
-            config,
             shapes: (0..functions).map(|_| OnceLock::new()).collect(),
             effects: (0..functions).map(|_| OnceLock::new()).collect(),
             own_effects: (0..functions).map(|_| OnceLock::new()).collect(),
+            freed_params: (0..functions * config.max_free_wrappers).map(|_| OnceLock::new()).collect(),
+            known_callers: (0..functions).map(|_| OnceLock::new()).collect(),
+            config,
             recursive,
         }
     }
 
     /// A function with a body; None for others.
     pub fn shape(&self, function: FuncId) -> Option<Arc<Shape>> {
-        let make = || Shape::new(self.program, self.regions, function, self.recursive[function.index()]).map(Arc::new);
+        let is_recursive = self.recursive[function.index()];
+        let make = || Shape::new(self.program, self.regions, &self.config, function, is_recursive).map(Arc::new);
         self.shapes[function.index()].get_or_init(make).clone()
     }
 
     /// Whether a function keeps to the language in which its instructions can be followed.
     pub fn is_followed(&self, shape: &Shape) -> bool {
-        shape.outside.is_none_or(|outside| self.config.plain_unions && outside.is_plain_union())
+        let is_inside = shape.outside.is_none_or(|outside| self.config.plain_unions && outside.is_plain_union());
+        is_inside && !shape.is_too_large
+    }
+
+    /// Why a function is not followed.
+    pub fn not_followed(&self, shape: &Shape) -> Reason {
+        let function = shape.id;
+        if shape.is_too_large { Reason::Size { function } } else { Reason::Outside { function } }
+    }
+
+    /// Parameters that a function frees and does nothing else with, when functions around `free` are followed to a depth.
+    pub fn freed_params_within(&self, function: FuncId, depth: usize) -> Arc<[usize]> {
+        let Some(level) = depth.checked_sub(1) else { return Arc::new([]) };
+        let at = function.index() * self.config.max_free_wrappers + level;
+        self.freed_params[at].get_or_init(|| self.find_freed_params(function, level).into()).clone()
+    }
+
+    /// All calls of a function, if they are known: it is private to its unit, and never used but in calls.
+    pub fn known_callers(&self, function: FuncId) -> Option<Calls> {
+        self.known_callers[function.index()].get_or_init(|| self.find_callers(function).map(Into::into)).clone()
+    }
+
+    fn find_callers(&self, function: FuncId) -> Option<Vec<(FuncId, InstId)>> {
+        let program = self.program;
+        let info = program.function(function);
+        if info.declaration.linkage != Linkage::Internal || info.address_taken {
+            return None;
+        }
+        let mut calls = Vec::new();
+        for caller in program.callers(function) {
+            for site in program.call_sites(caller).iter().filter(|s| program.targets(s).contains(&function)) {
+                if site.outcome != Outcome::Resolved {
+                    return None;
+                }
+                calls.push((caller, site.inst));
+            }
+        }
+        Some(calls).filter(|calls| !calls.is_empty())
     }
 
     pub fn effects(&self, function: FuncId) -> Arc<Effects> {

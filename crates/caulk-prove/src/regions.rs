@@ -1,10 +1,13 @@
 //! Which regions may be the same memory, and what they may hold (section 4.1 of the paper).
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
 
 use caulk_ir::Pointee;
+use caulk_ir::entity::Entity;
 use caulk_program::{Program, Spot, TypeId, UnitId};
 
+use crate::config::ProveConfig;
 use crate::target::{Class, Target};
 
 /// What the prover asks about memory. A better points-to analysis can be put in its place.
@@ -17,8 +20,8 @@ pub trait Regions: Sync {
     fn is_shared_with_numbers(&self, target: Target) -> bool;
     /// Whether a pointer of one class may point into a cell that a pointer of the other class points to.
     fn may_meet(&self, pointer: Class, cell: Class) -> bool;
-    /// The pointers in a structure.
-    fn pointer_fields(&self, ty: TypeId) -> Vec<PointerField>;
+    /// The pointers in a structure. None if there are too many to look at one by one.
+    fn pointer_fields(&self, ty: TypeId) -> Option<Arc<[PointerField]>>;
 }
 
 /// A field of a structure, or of one embedded in it, that holds a pointer.
@@ -35,25 +38,65 @@ pub struct PointerField {
 #[derive(Debug)]
 pub struct TypedRegions<'a> {
     program: &'a Program,
+    max_pointer_fields: usize,
+    max_embedded: usize,
+    types: Vec<TypeFacts>,
+}
+
+/// What is asked of a structure over and over.
+#[derive(Debug, Default)]
+struct TypeFacts {
+    pointers: OnceLock<Option<Arc<[PointerField]>>>,
+    /// The structure and all that lie in it, sorted. None if there are too many.
+    parts: OnceLock<Option<Box<[TypeId]>>>,
+    /// What the pointers at each offset point to, sorted by offset.
+    contents: OnceLock<Box<[(u64, Class)]>>,
 }
 
 impl<'a> TypedRegions<'a> {
     pub fn new(program: &'a Program) -> Self {
-        Self { program }
+        Self::with_bounds(program, &ProveConfig::default())
     }
 
-    /// Whether a structure lies in another, or is the same.
+    pub fn with_bounds(program: &'a Program, config: &ProveConfig) -> Self {
+        let (max_pointer_fields, max_embedded) = (config.max_pointer_fields, config.max_embedded);
+        let types = (0..program.types().len()).map(|_| TypeFacts::default()).collect();
+        Self { program, max_pointer_fields, max_embedded, types }
+    }
+
+    /// Whether a structure lies in another, or is the same. If the other has too many parts to tell, it may.
     fn contains(&self, outer: TypeId, inner: TypeId) -> bool {
+        let parts = self.types[outer.index()].parts.get_or_init(|| self.find_parts(outer));
+        parts.as_ref().is_none_or(|parts| parts.binary_search(&inner).is_ok())
+    }
+
+    fn find_parts(&self, outer: TypeId) -> Option<Box<[TypeId]>> {
         let mut seen = BTreeSet::from([outer]);
         let mut todo = vec![outer];
         while let Some(ty) = todo.pop() {
-            if ty == inner {
-                return true;
-            }
             let parts = self.program.type_info(ty).fields.iter().filter_map(|f| f.embedded());
             todo.extend(parts.filter(|part| seen.insert(*part)));
+            if seen.len() > self.max_embedded {
+                return None;
+            }
         }
-        false
+        Some(seen.into_iter().collect())
+    }
+
+    fn find_contents(&self, ty: TypeId) -> Box<[(u64, Class)]> {
+        let info = self.program.type_info(ty);
+        let class = |pointee: Pointee| class_of(self.program, info.unit, pointee);
+        let mut all: Vec<(u64, Class)> = info.fields.iter().map(|f| (f.offset, class(f.pointee))).collect();
+        all.sort_by_key(|(offset, _)| *offset);
+        // Several fields at one place may point to anything.
+        all.dedup_by(|next, first| {
+            let is_same_place = next.0 == first.0;
+            if is_same_place {
+                first.1 = Class::Any;
+            }
+            is_same_place
+        });
+        all.into()
     }
 }
 
@@ -91,12 +134,8 @@ impl Regions for TypedRegions<'_> {
     fn content(&self, target: Target) -> Class {
         match target {
             Target::Field { ty, offset } => {
-                let info = self.program.type_info(ty);
-                let mut fields = info.fields.iter().filter(|f| f.offset == offset);
-                match (fields.next(), fields.next()) {
-                    (Some(field), None) => class_of(self.program, info.unit, field.pointee),
-                    _ => Class::Any,
-                }
+                let contents = self.types[ty.index()].contents.get_or_init(|| self.find_contents(ty));
+                contents.binary_search_by_key(&offset, |(at, _)| *at).map_or(Class::Any, |at| contents[at].1)
             }
             Target::Global(global) => {
                 let info = self.program.global(global);
@@ -121,12 +160,9 @@ impl Regions for TypedRegions<'_> {
         }
     }
 
-    fn pointer_fields(&self, ty: TypeId) -> Vec<PointerField> {
-        let mut found = Vec::new();
-        collect_fields(self.program, ty, 0, &mut BTreeSet::new(), &mut found);
-        found.sort_by_key(|f| (f.offset, f.target));
-        found.dedup();
-        found
+    fn pointer_fields(&self, ty: TypeId) -> Option<Arc<[PointerField]>> {
+        let find = || collect_fields(self.program, ty, self.max_pointer_fields);
+        self.types[ty.index()].pointers.get_or_init(find).clone()
     }
 }
 
@@ -134,27 +170,34 @@ fn are_compatible(a: Class, b: Class) -> bool {
     a == Class::Any || b == Class::Any || a == b
 }
 
-fn collect_fields(
-    program: &Program,
-    ty: TypeId,
-    base: u64,
-    on_the_way: &mut BTreeSet<TypeId>,
-    found: &mut Vec<PointerField>,
-) {
-    // The compiler's own list of variadic arguments leads to the stack.
-    if program.type_name(ty) == "__va_list_tag" || !on_the_way.insert(ty) {
-        return;
-    }
-    let info = program.type_info(ty);
-    let pointer_bytes = u64::from(program.unit(info.unit).pointer_bytes);
-    for field in &info.fields {
-        let offset = base + field.offset;
-        if field.pointee.depth > 0 && !field.is_vptr {
-            let target = Target::Field { ty, offset: field.offset };
-            found.push(PointerField { offset, target, is_array: field.size > pointer_bytes });
-        } else if let Some(inner) = field.embedded() {
-            collect_fields(program, inner, offset, on_the_way, found);
+/// Structures that embed others can hold exponentially many pointers in their own size of text, so both the pointers and
+/// the structures on the way are counted.
+fn collect_fields(program: &Program, ty: TypeId, max: usize) -> Option<Arc<[PointerField]>> {
+    let mut found = Vec::new();
+    let mut visited = 0;
+    let mut todo = vec![(ty, 0)];
+    while let Some((ty, base)) = todo.pop() {
+        // The compiler's own list of variadic arguments leads to the stack.
+        if program.type_name(ty) == "__va_list_tag" {
+            continue;
+        }
+        let info = program.type_info(ty);
+        let pointer_bytes = u64::from(program.unit(info.unit).pointer_bytes);
+        for field in &info.fields {
+            let offset = u64::saturating_add(base, field.offset);
+            if field.pointee.depth > 0 && !field.is_vptr {
+                let target = Target::Field { ty, offset: field.offset };
+                found.push(PointerField { offset, target, is_array: field.size > pointer_bytes });
+            } else if let Some(inner) = field.embedded() {
+                todo.push((inner, offset));
+            }
+        }
+        visited += 1;
+        if found.len().max(visited + todo.len()) > max {
+            return None;
         }
     }
-    on_the_way.remove(&ty);
+    found.sort_by_key(|f| (f.offset, f.target));
+    found.dedup();
+    Some(found.into())
 }

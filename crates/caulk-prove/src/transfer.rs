@@ -1,5 +1,7 @@
 //! The transfer functions of single instructions, backwards (section 4.3 of the paper, on core IR).
 
+use std::cell::Cell;
+
 use caulk_ir::{BinaryOp, CastOp, CompareOp, Inst, InstId, Operand, Type};
 
 use crate::assign::{Location, Rules};
@@ -7,7 +9,7 @@ use crate::expr::{Expr, Hop, Root};
 use crate::fact::{Contradiction, Fact, Feasible, Tag, Truth};
 use crate::outcome::{Origin, Reason};
 use crate::prover::World;
-use crate::shape::Shape;
+use crate::shape::{Part, Shape};
 use crate::target::{Class, Target};
 
 /// What lies before an instruction.
@@ -33,9 +35,16 @@ pub struct Walk<'a> {
     pub world: &'a World<'a>,
     pub shape: &'a Shape,
     pub rules: Rules<'a>,
+    /// What was spent so far of [`ProveConfig::max_work`](crate::ProveConfig::max_work).
+    pub spent: &'a Cell<usize>,
 }
 
 impl Walk<'_> {
+    /// Work that a transfer costs beyond the size of its fact.
+    pub fn spend(&self, work: usize) {
+        self.spent.set(self.spent.get().saturating_add(work));
+    }
+
     pub fn expr(&self, operand: Operand) -> Expr {
         self.shape.expr(self.world.program, operand)
     }
@@ -153,8 +162,15 @@ impl Walk<'_> {
             (None, _) => return Ok(self.clobber(fact, Target::Wild(Class::Any))),
         };
         let mut fact = fact;
+        self.spend(to.len() * (1 + fact.size()));
+        if to.len() > world.config.max_regions {
+            return Ok(self.clobber(fact, whole(to[0].target)));
+        }
         for part in to {
-            let same = from.iter().find(|f| f.offset == part.offset && f.exact && part.exact);
+            // The parts are in the order of their offsets.
+            let first = from.partition_point(|f| f.offset < part.offset);
+            let mut here = from[first..].iter().take_while(|f| f.offset == part.offset);
+            let same = here.find(|f| f.exact && part.exact);
             if !part.exact {
                 fact = self.clobber(fact, part.target);
                 continue;
@@ -174,6 +190,10 @@ impl Walk<'_> {
             return Ok(self.clobber(fact, Target::Wild(Class::Any)));
         };
         let mut fact = fact;
+        self.spend(parts.len() * (1 + fact.size()));
+        if parts.len() > world.config.max_regions {
+            return Ok(self.clobber(fact, whole(parts[0].target)));
+        }
         for part in parts {
             if part.exact {
                 let place = Location { address: self.expr(dst).then(Hop::Add(part.offset)), target: part.target };
@@ -318,10 +338,9 @@ impl Walk<'_> {
     pub fn end_scope(&self, local: InstId, mut fact: Fact) -> Feasible<Fact> {
         let address = Operand::Value(local);
         let parts = self.shape.parts(self.world.program, self.rules.regions, address, None);
-        for part in parts.into_iter().flatten() {
-            let content = Expr::root(Root::Local(local)).then(Hop::Add(part.offset)).load(part.target);
-            self.rules.grow(&mut fact, part.target, Some(content).filter(|_| part.exact));
-        }
+        let content = |part: &Part| Expr::root(Root::Local(local)).then(Hop::Add(part.offset)).load(part.target);
+        let parts = parts.into_iter().flatten().map(|part| (part.target, Some(content(&part)).filter(|_| part.exact)));
+        self.grow_all(&mut fact, parts);
         let whole = self.world.target(self.shape, address);
         if matches!(whole, Target::Slot { .. }) {
             self.rules.grow(&mut fact, whole, Some(Expr::root(Root::Local(local)).load(whole)));
@@ -347,5 +366,13 @@ impl Walk<'_> {
         fact.drop_places(reads);
         fact.check_referenced()?;
         Ok(fact)
+    }
+}
+
+/// One region in place of the many in a block, one of which is given: all of a local, or all that pointers lead to.
+pub fn whole(part: Target) -> Target {
+    match part {
+        Target::Local { local, .. } => Target::Local { local, offset: None },
+        _ => Target::Wild(Class::Any),
     }
 }

@@ -28,7 +28,7 @@ struct Tally {
 /// Judges every program under a configuration; panics if a proved one leaks.
 fn check(program: &Program, seeds: &[u64], with_memory: bool, config: &ProveConfig) -> Tally {
     let models = Models::bundled();
-    let regions = TypedRegions::new(program);
+    let regions = TypedRegions::with_bounds(program, config);
     let world = World::new(program, &models, &regions, config.clone());
     let bodies: Vec<FuncId> = program.functions().filter(|f| program.has_body(*f)).collect();
     let judged = judge_all(&world, &bodies);
@@ -90,6 +90,40 @@ fn check_all(with_memory: bool) {
         // Neither side is empty, or nothing was tested. Where arguments may be last references, most programs leak.
         assert!(tally.proved * 25 > seeds.len() || !arguments_are_held, "only {} proved", tally.proved);
         assert!(tally.leaking * 10 > seeds.len(), "only {} leak", tally.leaking);
+    }
+}
+
+/// What a bound cuts is abandoned, never proved: each bound in turn so small that it is reached.
+#[test]
+fn nor_with_small_bounds() {
+    let shrinks: [(&str, fn(&mut ProveConfig)); 17] = [
+        ("max_transfers", |c| c.max_transfers = 20),
+        ("max_work", |c| c.max_work = 100),
+        ("max_function_work", |c| c.max_function_work = 2_000),
+        ("max_stored", |c| c.max_stored = 40),
+        ("max_probes", |c| c.max_probes = 3),
+        ("max_table_words", |c| c.max_table_words = 8),
+        ("max_scope_cells", |c| c.max_scope_cells = 0),
+        ("max_scope_rounds", |c| c.max_scope_rounds = 1),
+        ("max_regions", |c| c.max_regions = 1),
+        ("max_values", |c| c.max_values = 1),
+        ("max_pointer_fields", |c| c.max_pointer_fields = 1),
+        ("max_embedded", |c| c.max_embedded = 0),
+        ("max_hops", |c| c.max_hops = 2),
+        ("max_expressions", |c| c.max_expressions = 1),
+        ("max_facts_at_point", |c| c.max_facts_at_point = 1),
+        ("max_contexts", |c| c.max_contexts = 2),
+        ("max_written_regions", |c| c.max_written_regions = 0),
+    ];
+    let seeds: Vec<u64> = (0..number("CAULK_PROVE_PROGRAMS", PROGRAMS) / 4).collect();
+    let functions: Vec<String> = seeds.iter().map(|seed| generator::function(*seed, true)).collect();
+    let program = support::compile_text(&format!("{}{}", generator::PRELUDE, functions.concat()));
+    let usual = check(&program, &seeds, true, &ProveConfig::default());
+    for (name, shrink) in shrinks {
+        let mut config = ProveConfig::default();
+        shrink(&mut config);
+        let tally = check(&program, &seeds, true, &config);
+        println!("{name}: {} proved of {}", tally.proved, usual.proved);
     }
 }
 

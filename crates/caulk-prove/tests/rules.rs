@@ -32,8 +32,8 @@ impl Regions for ByName {
         pointer == Class::Any || cell == Class::Any || pointer == cell
     }
 
-    fn pointer_fields(&self, _ty: TypeId) -> Vec<PointerField> {
-        Vec::new()
+    fn pointer_fields(&self, _ty: TypeId) -> Option<std::sync::Arc<[PointerField]>> {
+        Some([].into())
     }
 }
 

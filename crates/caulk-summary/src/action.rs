@@ -1,5 +1,7 @@
 //! Actions and summaries.
 
+use std::collections::BTreeSet;
+
 use caulk_memory::{AccessPath, PathRoot, Relation};
 use caulk_models::{FamilyId, Room};
 use caulk_program::FuncId;
@@ -191,8 +193,9 @@ impl Summary {
         self.actions.sort();
     }
 
-    /// Keeps the `max` actions that matter most to callers: what is freed or kept near the root, then what is allocated.
-    /// True when some had to go.
+    /// Keeps the `max` actions that matter most to callers: what is freed or kept near the root, then what is allocated. True when
+    /// some had to go. A fresh block that goes is lost from sight. An argument of which something is not said any more counts as
+    /// given to unknown code, which is one action: whoever takes it for untouched would report a leak.
     pub fn cap(&mut self, max: usize) -> bool {
         if self.actions.len() <= max {
             return false;
@@ -209,9 +212,30 @@ impl Summary {
             (subject + to, matches!(a.to, Destination::Store(_)))
         };
         self.actions.sort_by_key(depth);
-        self.actions.truncate(max);
-        self.drop_unused_blocks();
+        let dropped = self.actions.split_off(max);
+        let root = |action: &Action| match &action.subject {
+            Subject::Value(path) => Some(path.root),
+            Subject::Alloc(_) => None,
+        };
+        let unsaid: BTreeSet<PathRoot> = dropped.iter().filter_map(root).collect();
+        // A block that is held in two places is not lost when one of them is forgotten, so neither is told.
+        let unseen: BTreeSet<Subject> =
+            dropped.into_iter().map(|a| a.subject).filter(|s| matches!(s, Subject::Alloc(_))).collect();
+        self.actions.retain(|a| !unseen.contains(&a.subject));
+        self.give_to_unknown(&unsaid);
         true
+    }
+
+    /// All that is said of these arguments and globals, and of what they lead to, gives way to this: unknown code has them.
+    pub fn give_to_unknown(&mut self, roots: &BTreeSet<PathRoot>) {
+        let is_said = |a: &Action| matches!(&a.subject, Subject::Value(path) if roots.contains(&path.root));
+        self.actions.retain(|a| !is_said(a));
+        self.actions.extend(roots.iter().map(|root| Action {
+            subject: Subject::Value(AccessPath::root(*root)),
+            to: Destination::Unknown,
+            guard: Guard::Always,
+        }));
+        self.drop_unused_blocks();
     }
 
     /// Whether a fresh block is what the function returns, and is handed out in no other way.

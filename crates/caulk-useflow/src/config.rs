@@ -16,17 +16,19 @@ pub struct UseflowConfig {
     pub max_block_runs: u32,
     pub tired_alternatives: usize,
     pub tired_visits: u32,
-    /// Objects tracked in one function; the rest is given up.
+    /// Objects followed in one function: what calls make, and again as many that it was given. What is made beyond it is not
+    /// followed; an argument beyond it counts as given to unknown code.
     pub max_objects: usize,
-    /// Actions of one summary.
+    /// Actions of one summary. Of an argument of which more would have to be said it says only that unknown code has it.
     pub max_actions: usize,
-    /// Rounds over a component of the call graph; summaries that still change then count as cut.
+    /// Rounds over a component of the call graph; summaries that still change then count as cut, and say of arguments that are not
+    /// freed or kept for certain only that unknown code has them.
     pub max_rounds: usize,
     /// Calls shown on the way to an allocation.
     pub max_chain: usize,
     /// Functions given by name are followed this many calls down to where they are called.
     pub max_callback_depth: usize,
-    /// A call with more targets than this has only the effects they share.
+    /// A call with more targets than this has the effects they share; what only some take counts as given to unknown code.
     pub max_targets: usize,
     /// Instructions of a callee whose ways stage two can tell apart where a summary cannot.
     pub max_question_size: u32,

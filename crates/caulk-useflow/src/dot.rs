@@ -64,7 +64,7 @@ impl Drawing<'_, '_> {
             let title = format!("{}: fresh from {callee}", name.as_deref().unwrap_or("(unnamed)"));
             self.draw(&title, Start::After(object.call), object.starts);
         }
-        for value in given_values(&mut self.summarizer.view) {
+        for value in given_values(&mut self.summarizer.view).0 {
             let Some(path) = self.summarizer.view.values.path(value) else { continue };
             let view = &self.summarizer.view;
             let title = format!("{}: given", print::path(view.program, view.id, &path));

@@ -1,6 +1,7 @@
 //! Everything stage one knows of a function while it works on it.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use caulk_ir::{BinaryOp, BlockId, Body, EntityVec, Inst, InstId, Operand, Type};
@@ -286,7 +287,8 @@ pub fn effect_of<'a>(
     summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
 ) -> Option<CallEffect<'a>> {
     let targets = program.targets(site);
-    if targets.is_empty() || site.outcome == Outcome::Unresolved {
+    // Where more may be called than was found, they may do anything.
+    if targets.is_empty() || site.outcome != Outcome::Resolved {
         return Some(CallEffect { summary: Cow::Owned(Summary::default()), unknown: true });
     }
     let summaries: SmallVec<[&'a Summary; 4]> = targets.iter().filter_map(|&t| summary_of(t)).collect();
@@ -306,7 +308,7 @@ pub fn effect_of<'a>(
 }
 
 /// The effect of a call that may reach several functions: what all do is certain; what some do takes the argument all the
-/// same (or counts only when all do it, if there are too many to tell).
+/// same. If there are too many to tell what each does, what some of them take is given to unknown code.
 fn combine(summaries: &[&Summary], many: bool) -> Summary {
     let (first, rest) = match summaries {
         [] => return Summary::default(),
@@ -333,7 +335,9 @@ fn combine(summaries: &[&Summary], many: bool) -> Summary {
             result.actions.push(action.clone());
         }
     }
-    if !many {
+    if many {
+        give_rest_to_unknown(summaries, &mut result);
+    } else {
         for summary in summaries {
             for action in &summary.actions {
                 let taken =
@@ -347,6 +351,21 @@ fn combine(summaries: &[&Summary], many: bool) -> Summary {
     result.actions.sort();
     result.actions.dedup();
     result
+}
+
+/// What only some targets do to an argument, in one action for each.
+fn give_rest_to_unknown(summaries: &[&Summary], result: &mut Summary) {
+    let is_said = |action: &Action| result.actions.iter().any(|a| like(a, action));
+    let root = |action: &Action| match &action.subject {
+        Subject::Value(path) if !is_said(action) => Some(path.root),
+        _ => None,
+    };
+    let roots: BTreeSet<PathRoot> = summaries.iter().flat_map(|s| s.actions.iter().filter_map(root)).collect();
+    result.actions.extend(roots.into_iter().map(|root| Action {
+        subject: Subject::Value(AccessPath::root(root)),
+        to: Destination::Unknown,
+        guard: Guard::Unsure,
+    }));
 }
 
 fn like(a: &Action, b: &Action) -> bool {

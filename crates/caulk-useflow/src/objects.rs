@@ -206,8 +206,9 @@ pub fn given(view: &mut View<'_>, call: InstId, path: &AccessPath, relation: Rel
     }
 }
 
-/// Values the function was given (by parameter or global) that something is done to. Sorted.
-pub fn given_values(view: &mut View<'_>) -> Vec<ValueId> {
+/// Values the function was given (by parameter or global) that something is done to, sorted: those to follow, and those that are too
+/// many.
+pub fn given_values(view: &mut View<'_>) -> (Vec<ValueId>, Vec<ValueId>) {
     let mut values: Vec<ValueId> = Vec::new();
     let insts: Vec<InstId> = view.body.insts.keys().collect();
     for inst in insts {
@@ -242,8 +243,8 @@ pub fn given_values(view: &mut View<'_>) -> Vec<ValueId> {
     values.dedup();
     values.retain(|v| is_given(view, *v));
     view.too_many_objects |= values.len() > view.config.max_objects;
-    values.truncate(view.config.max_objects);
-    values
+    let rest = values.split_off(values.len().min(view.config.max_objects));
+    (values, rest)
 }
 
 /// Adds what a phi or select may be: `bar ? bar : default_bar()` is given too.

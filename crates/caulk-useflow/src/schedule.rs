@@ -3,12 +3,14 @@
 //! Components are put into waves: a wave needs only summaries of earlier ones. Within a component every round works from
 //! the results of the round before, so the outcome does not depend on threads.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use caulk_ir::InstId;
+use caulk_memory::{AccessPath, PathRoot};
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
-use caulk_summary::Summary;
+use caulk_summary::{Action, Guard, Subject, Summary};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -152,53 +154,120 @@ fn analyse_component(
     known: &mut [bool],
     statistics: &mut Statistics,
 ) {
-    let World { program, config, .. } = *world;
+    let program = world.program;
     let levels = component_levels(program, component);
-    let mut pending: FxHashSet<FuncId> = component.iter().copied().collect();
-    let members: FxHashSet<FuncId> = pending.clone();
-    let not_known = Summary { impure: true, ..Summary::default() };
-    for round in 0..config.max_rounds {
-        statistics.rounds = statistics.rounds.max(round + 1);
-        let mut waiting: FxHashSet<FuncId> = FxHashSet::default();
-        for level in &levels {
-            // What has cost too much is not done a third time.
-            let is_worth = |f: &FuncId| round < 2 || !reports[f.0 as usize].is_tired;
-            let now: Vec<FuncId> = level.iter().copied().filter(|f| is_worth(f) && pending.remove(f)).collect();
-            // These see all that has changed so far.
-            for function in &now {
-                waiting.remove(function);
-            }
-            let results: Vec<(FuncId, Outcome)> =
-                now.par_iter().with_max_len(4).map(|f| (*f, analyse_one(world, *f, reports, known))).collect();
-            for (function, outcome) in results {
-                let (Outcome::Skipped(report) | Outcome::Analysed(report)) = outcome;
-                let index = function.0 as usize;
-                // Callers took what was not known yet for a function without effects that is not pure.
-                let before = if known[index] { &reports[index].summary } else { &not_known };
-                let changed = report.summary != *before;
-                known[index] = true;
-                reports[index] = *report;
-                if changed {
-                    // Callers further up are still to come in this round; the others wait for the next.
-                    waiting.extend(program.callers(function).filter(|c| members.contains(c)));
-                }
-            }
-            if round > 0 {
-                pending.extend(waiting.iter().copied());
-            }
+    let members: FxHashSet<FuncId> = component.iter().copied().collect();
+    let mut cycle = Cycle { world, levels, members: &members, settled: FxHashSet::default() };
+    let mut pending = cycle.rounds(members.clone(), reports, known, statistics);
+    let is_cut: FxHashSet<FuncId> = pending.clone();
+    let mut outdated: FxHashSet<FuncId> = FxHashSet::default();
+    // What still changed when the rounds were over may be incomplete. So that nobody takes what is missing for a promise, it is
+    // replaced by less, which does not change any more; whoever depends on that is looked at again.
+    while !pending.is_empty() {
+        for function in sorted(&pending) {
+            settle(program, function, &mut reports[function.0 as usize].summary);
+            cycle.settled.insert(function);
         }
-        pending = waiting;
-        if pending.is_empty() {
-            break;
-        }
+        let callers: Vec<FuncId> = pending.iter().flat_map(|f| program.callers(*f)).collect();
+        pending.extend(callers.into_iter().filter(|c| members.contains(c)));
+        pending = cycle.rounds(pending, reports, known, statistics);
+        outdated.extend(pending.iter().copied().filter(|f| cycle.settled.contains(f)));
+        pending.retain(|f| !cycle.settled.contains(f));
+    }
+    // Nothing changes any more; what these lose is still to be found with what their callees do now.
+    for function in sorted(&outdated) {
+        let (Outcome::Skipped(report) | Outcome::Analysed(report)) = analyse_one(world, function, reports, known);
+        let known = &mut reports[function.0 as usize];
+        let summary = std::mem::take(&mut known.summary);
+        *known = Report { summary, ..*report };
     }
     for function in component {
         statistics.analysed += 1;
-        // What still changed when the rounds were over may be incomplete.
         let report = &mut reports[function.0 as usize];
-        report.summary.cut |= pending.contains(function);
+        report.summary.cut |= is_cut.contains(function);
         statistics.cut += usize::from(report.summary.cut);
     }
+}
+
+/// A cycle of the call graph that is being analysed.
+struct Cycle<'c> {
+    world: &'c World<'c>,
+    levels: Vec<Vec<FuncId>>,
+    members: &'c FxHashSet<FuncId>,
+    /// Functions whose summaries do not change any more.
+    settled: FxHashSet<FuncId>,
+}
+
+impl Cycle<'_> {
+    /// Goes over the functions that wait, and those that depend on what changes, until nothing does or the rounds are over. Gives
+    /// those that still wait.
+    fn rounds(
+        &self,
+        mut pending: FxHashSet<FuncId>,
+        reports: &mut [Report],
+        known: &mut [bool],
+        statistics: &mut Statistics,
+    ) -> FxHashSet<FuncId> {
+        let (world, program) = (self.world, self.world.program);
+        let not_known = Summary { impure: true, ..Summary::default() };
+        for round in 0..world.config.max_rounds {
+            statistics.rounds = statistics.rounds.max(round + 1);
+            let mut waiting: FxHashSet<FuncId> = FxHashSet::default();
+            for level in &self.levels {
+                // What has cost too much is not done a third time.
+                let is_worth = |f: &FuncId| round < 2 || !reports[f.0 as usize].is_tired;
+                let now: Vec<FuncId> = level.iter().copied().filter(|f| is_worth(f) && pending.remove(f)).collect();
+                // These see all that has changed so far.
+                for function in &now {
+                    waiting.remove(function);
+                }
+                let results: Vec<(FuncId, Outcome)> =
+                    now.par_iter().with_max_len(4).map(|f| (*f, analyse_one(world, *f, reports, known))).collect();
+                for (function, outcome) in results {
+                    let (Outcome::Skipped(mut report) | Outcome::Analysed(mut report)) = outcome;
+                    let index = function.0 as usize;
+                    if self.settled.contains(&function) {
+                        report.summary = reports[index].summary.clone();
+                    }
+                    // Callers took what was not known yet for a function without effects that is not pure.
+                    let before = if known[index] { &reports[index].summary } else { &not_known };
+                    let changed = report.summary != *before;
+                    known[index] = true;
+                    reports[index] = *report;
+                    if changed {
+                        // Callers further up are still to come in this round; the others wait for the next.
+                        waiting.extend(program.callers(function).filter(|c| self.members.contains(c)));
+                    }
+                }
+                if round > 0 {
+                    pending.extend(waiting.iter().copied());
+                }
+            }
+            pending = waiting;
+            if pending.is_empty() {
+                break;
+            }
+        }
+        pending
+    }
+}
+
+fn sorted(functions: &FxHashSet<FuncId>) -> Vec<FuncId> {
+    let mut all: Vec<FuncId> = functions.iter().copied().collect();
+    all.sort_unstable();
+    all
+}
+
+/// Of an argument that is not freed, kept or stored for certain, nobody knows what is done to it.
+fn settle(program: &Program, function: FuncId, summary: &mut Summary) {
+    let is_certain = |root: PathRoot| {
+        let is_said = |a: &Action| matches!(&a.subject, Subject::Value(path) if *path == AccessPath::root(root));
+        summary.actions.iter().any(|a| is_said(a) && a.guard == Guard::Always)
+    };
+    let params = program.function(function).declaration.params.iter().enumerate();
+    let pointers = params.filter(|(_, p)| p.pointee.depth > 0).map(|(index, _)| PathRoot::Param(index as u32));
+    let unsaid: BTreeSet<PathRoot> = pointers.filter(|root| !is_certain(*root)).collect();
+    summary.give_to_unknown(&unsaid);
 }
 
 /// The functions of a component by level: calls go down, except those that close a cycle.

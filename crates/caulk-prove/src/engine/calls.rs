@@ -1,9 +1,9 @@
 //! Follows calls: into callees, out of them again, and back into callers.
 
-use caulk_ir::{Inst, InstId, Linkage, Operand, Type};
-use caulk_program::{FuncId, Outcome as Resolution};
+use caulk_ir::{Inst, InstId, Operand, Type};
+use caulk_program::FuncId;
 
-use super::{Engine, Role, Stop, TraceId, Waiting};
+use super::{Engine, Role, Stop, TraceId, Waiting, cost};
 use crate::expr::{Expr, Root};
 use crate::fact::{Fact, Feasible};
 use crate::outcome::Origin;
@@ -19,12 +19,13 @@ impl Engine<'_> {
             let view = self.view(&shape);
             let result = shape.is_holder(inst) && !after.is_miss(&Expr::value(inst), self.rules.regions);
             if effects.leaves_references() && !result {
+                self.spend(effects.written.len() * (1 + after.truths.len()))?;
                 let mut before = effects.written.iter().fold(after.clone(), |mut fact, target| {
                     fact.truths.retain(|e, _| !e.loads().any(|t| self.rules.regions.may_alias(t, *target)));
                     fact
                 });
                 before.forget(inst);
-                self.push_inside(context, inst, before, trace);
+                self.push_inside(context, inst, before, trace)?;
                 continue;
             }
             let Some(callee) = self.world.shape(target) else { continue };
@@ -33,7 +34,9 @@ impl Engine<'_> {
             let is_too_deep = self.contexts[context].depth >= self.world.config.max_call_depth && !matters();
             if is_too_deep || !self.world.is_followed(&callee) {
                 match self.view(&shape).unfollowed_call(inst, &callee, after.clone()) {
-                    Flow::Before(facts) => facts.into_iter().for_each(|f| self.push_inside(context, inst, f, trace)),
+                    Flow::Before(facts) => {
+                        facts.into_iter().try_for_each(|f| self.push_inside(context, inst, f, trace))?;
+                    }
                     Flow::Abandoned(reason) => return Err(Stop::Abandoned(reason)),
                     Flow::Found(origin) => self.found(origin, trace)?,
                     Flow::Enter(_) => {}
@@ -63,11 +66,13 @@ impl Engine<'_> {
         let waiting = Waiting { context, inst, after: after.clone() };
         let is_new =
             !self.contexts[inner].waiting.iter().any(|w| w.context == context && w.inst == inst && w.after == *after);
+        self.spend(self.contexts[inner].waiting.len())?;
         if is_new {
+            self.store(cost(after))?;
             let entries = self.contexts[inner].entries.clone();
             self.contexts[inner].waiting.push(waiting.clone());
             for (_, entry, trace) in entries {
-                self.resume(inner, &entry, &waiting, trace);
+                self.resume(inner, &entry, &waiting, trace)?;
             }
         }
         if known { Ok(()) } else { self.start_at_returns(inner, trace) }
@@ -79,7 +84,8 @@ impl Engine<'_> {
         for (block, range) in shape.body.blocks.iter() {
             let inst = range.terminator();
             let Inst::Return { value } = &shape.body.insts[inst] else { continue };
-            self.charge()?;
+            self.charge(&exit)?;
+            self.spend(shape.unended().len())?;
             let trace = self.note(shape.id, inst, Some(trace));
             if let Ok(fact) = self.over_return(&shape, inst, *value, exit.clone()) {
                 self.reach(context, block, fact, trace)?;
@@ -113,11 +119,8 @@ impl Engine<'_> {
     /// Backwards over a return: locals whose scope has no other end are there again.
     pub(super) fn end_locals(&self, shape: &Shape, mut fact: Fact) -> Feasible<Fact> {
         let view = self.view(shape);
-        for (local, kind) in shape.body.insts.iter() {
-            let ended = || shape.body.insts.values().any(|i| matches!(i, Inst::ScopeEnd { local: l } if *l == local));
-            if matches!(kind, Inst::Local { .. }) && !ended() {
-                fact = view.end_scope(local, fact)?;
-            }
+        for local in shape.unended() {
+            fact = view.end_scope(*local, fact)?;
         }
         Ok(fact)
     }
@@ -131,18 +134,19 @@ impl Engine<'_> {
         if fact.hits.iter().any(is_too_early) {
             return Ok(());
         }
-        for (local, inst) in shape.body.insts.iter() {
-            if matches!(inst, Inst::Local { .. }) {
-                match self.view(&shape).start_scope(local, fact) {
-                    Ok(before) => fact = before,
-                    Err(_) => return Ok(()),
-                }
+        self.spend(shape.locals().len() * cost(&fact))?;
+        for local in shape.locals() {
+            match self.view(&shape).start_scope(*local, fact) {
+                Ok(before) => fact = before,
+                Err(_) => return Ok(()),
             }
         }
         if !matches!(self.contexts[context].role, Role::Callee(_)) {
             return self.entry_of_loser(context, fact, trace);
         }
         let index = if self.rules.extensions.separated { fact.index() } else { Vec::new() };
+        self.spend(cost(&fact) + self.contexts[context].entries.len())?;
+        self.store(cost(&fact))?;
         let entries = &mut self.contexts[context].entries;
         let fact = match entries.iter_mut().find(|(i, _, _)| *i == index) {
             Some((_, known, _)) => {
@@ -158,26 +162,28 @@ impl Engine<'_> {
                 fact
             }
         };
-        for waiting in self.contexts[context].waiting.clone() {
-            self.resume(context, &fact, &waiting, trace);
+        for at in 0..self.contexts[context].waiting.len() {
+            let waiting = self.contexts[context].waiting[at].clone();
+            self.resume(context, &fact, &waiting, trace)?;
         }
         Ok(())
     }
 
     /// Goes on before a call, with what holds at the beginning of its callee.
-    fn resume(&mut self, inner: usize, entry: &Fact, waiting: &Waiting, trace: TraceId) {
+    fn resume(&mut self, inner: usize, entry: &Fact, waiting: &Waiting, trace: TraceId) -> Result<(), Stop> {
         let outer = &self.contexts[waiting.context];
         let is_birth = self.birth.as_ref().is_some_and(|b| b.call == waiting.inst && outer.role == Role::Loser);
         if is_birth {
-            return; // What was there before the call is none of its blocks.
+            return Ok(()); // What was there before the call is none of its blocks.
         }
         let callee = self.contexts[inner].shape.clone();
         let shape = outer.shape.clone();
         let before = self.view(&shape).unmap(waiting.inst, entry, Some(&waiting.after), &callee);
         if let Ok(before) = before {
             let trace = self.note(shape.id, waiting.inst, Some(trace));
-            self.push_inside(waiting.context, waiting.inst, before, trace);
+            self.push_inside(waiting.context, waiting.inst, before, trace)?;
         }
+        Ok(())
     }
 
     /// The function in which the cell is lost, or a caller of it, was entered with the cell there already.
@@ -187,37 +193,17 @@ impl Engine<'_> {
         if self.world.config.arguments_are_held && fact.hits.iter().any(is_param) {
             return Ok(()); // The caller holds it still.
         }
-        if !self.callers_are_known(shape.id) {
+        let Some(calls) = self.world.known_callers(shape.id) else {
             return self.found(Origin::Input { function: shape.id }, trace);
-        }
-        let program = self.world.program;
-        let callers: Vec<FuncId> = program.callers(shape.id).collect();
-        for caller in callers {
-            let sites = program.call_sites(caller).iter();
-            let here: Vec<InstId> = sites.filter(|s| program.targets(s).contains(&shape.id)).map(|s| s.inst).collect();
+        };
+        for (caller, inst) in calls.iter().copied() {
             let outer = self.context(caller, Role::Caller, 0)?;
-            for inst in here {
-                let caller_shape = self.contexts[outer].shape.clone();
-                if let Ok(before) = self.view(&caller_shape).unmap(inst, &fact, None, &shape) {
-                    let trace = self.note(caller, inst, Some(trace));
-                    self.push_inside(outer, inst, before, trace);
-                }
+            let caller_shape = self.contexts[outer].shape.clone();
+            if let Ok(before) = self.view(&caller_shape).unmap(inst, &fact, None, &shape) {
+                let trace = self.note(caller, inst, Some(trace));
+                self.push_inside(outer, inst, before, trace)?;
             }
         }
         Ok(())
-    }
-
-    /// Whether all callers of a function are in the program: private to its unit, never used but in calls.
-    fn callers_are_known(&self, function: FuncId) -> bool {
-        let program = self.world.program;
-        let info = program.function(function);
-        let resolved = |caller: FuncId| {
-            let mut sites = program.call_sites(caller).iter().filter(|s| program.targets(s).contains(&function));
-            sites.all(|s| s.outcome == Resolution::Resolved)
-        };
-        info.declaration.linkage == Linkage::Internal
-            && !info.address_taken
-            && program.callers(function).len() > 0
-            && program.callers(function).all(resolved)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use caulk_ir::{BlockId, Inst, InstId};
 
-use super::{At, Engine, Role, Stop, TraceId, Work};
+use super::{At, Engine, Role, Stop, TraceId, Work, cost};
 use crate::expr::{Expr, Root};
 use crate::fact::{Fact, Feasible, Holder, Truth};
 use crate::liveness::Liveness;
@@ -58,7 +58,8 @@ impl Engine<'_> {
         if self.is_before_birth(context, from) {
             return Ok(());
         }
-        self.charge()?;
+        self.charge(&fact)?;
+        self.spend(self.liveness(context, &shape).set_words())?;
         let terminator = shape.body.blocks[from].terminator();
         let Ok(mut fact) = self.over_edge(self.liveness(context, &shape), &shape, (from, to), fact) else {
             return Ok(());
@@ -96,11 +97,11 @@ impl Engine<'_> {
         let view = self.view(shape);
         let mut phis: Vec<(InstId, Option<Expr>)> = Vec::new();
         for inst in shape.body.blocks[to].insts() {
-            let Inst::Phi { incoming, .. } = &shape.body.insts[inst] else { break };
+            let Inst::Phi { .. } = &shape.body.insts[inst] else { break };
             view.revive(&mut fact, liveness.deaths(inst).iter().copied());
-            let taken = incoming.iter().find(|(block, _)| *block == from);
-            phis.push((inst, taken.map(|(_, operand)| view.expr(*operand))));
+            phis.push((inst, shape.taken(inst, from).map(|operand| view.expr(operand))));
         }
+        view.spend(phis.len());
         let revived = liveness.edge_deaths(from, to).filter(|v| self.rules.may_hold(shape.classes[*v]));
         let mut fact = fact.define_all(&phis, revived, self.rules.regions)?;
         if fact.may.iter().any(|root| matches!(root, Root::Leaving(_))) {
@@ -110,10 +111,9 @@ impl Engine<'_> {
             Inst::Branch { cond, then, other } if then != other => {
                 fact.tell(view.expr(*cond), Truth::Is(u64::from(*then == to)))?;
             }
-            Inst::Switch { value, cases, default, .. } => {
-                let mut here = cases.iter().filter(|(_, block)| *block == to);
-                if let (Some((n, _)), None, true) = (here.next(), here.next(), *default != to) {
-                    fact.tell(view.expr(*value), Truth::Is(*n))?;
+            Inst::Switch { value, .. } => {
+                if let Some(n) = shape.only_case(shape.body.blocks[from].terminator(), to) {
+                    fact.tell(view.expr(*value), Truth::Is(n))?;
                 }
             }
             _ => {}
@@ -133,6 +133,9 @@ impl Engine<'_> {
         if let (Inst::Branch { cond, .. }, true) = (shape.body.terminator(block), config.extensions.separated) {
             index.extend(fact.truths.get(&self.view(&shape).expr(*cond)).map(|truth| Holder::Branch(*truth)));
         }
+        self.check_size(&fact)?;
+        self.spend(cost(&fact))?;
+        let mut kept = cost(&fact);
         let facts = self.contexts[context].reached.entry(block).or_default();
         let slot = facts.iter().position(|(i, _)| *i == index);
         let slot = match slot {
@@ -145,6 +148,8 @@ impl Engine<'_> {
                 if joined == facts[slot].1 {
                     return Ok(());
                 }
+                // A fact that is joined to another may grow, and then more is kept.
+                kept = joined.size().saturating_sub(facts[slot].1.size());
                 facts[slot].1 = joined;
                 slot
             }
@@ -154,6 +159,6 @@ impl Engine<'_> {
             }
         };
         self.work.push_back(Work { context, at: At::End { block, slot }, trace });
-        Ok(())
+        self.store(kept)
     }
 }

@@ -3,6 +3,7 @@
 mod calls;
 mod edges;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -27,6 +28,8 @@ pub struct Answer {
     /// Every place where the cell may come from, if all were asked for.
     pub origins: Vec<Origin>,
     pub transfers: usize,
+    /// Entries of facts that were handled.
+    pub work: usize,
     /// Points at which facts were kept, and how many facts.
     pub points: usize,
     pub facts: usize,
@@ -34,11 +37,20 @@ pub struct Answer {
 
 /// Follows a probe. Stops at the first origin unless all are wanted.
 pub fn follow(world: &World<'_>, probe: &Probe, all_origins: bool) -> Answer {
+    follow_within(world, probe, all_origins, world.config.max_work)
+}
+
+/// As [`follow`], with less work than the configuration allows.
+pub fn follow_within(world: &World<'_>, probe: &Probe, all_origins: bool, max_work: usize) -> Answer {
     let rules =
         Rules { regions: world.regions, extensions: world.config.extensions, cell: probe.cell, shape: None, at: None };
+    let spent = Cell::new(0);
     let mut engine = Engine {
         world,
         rules,
+        spent: &spent,
+        max_work,
+        stored: 0,
         contexts: Vec::new(),
         index: BTreeMap::new(),
         holding: probe.holding,
@@ -62,6 +74,7 @@ pub fn follow(world: &World<'_>, probe: &Probe, all_origins: bool) -> Answer {
         outcome,
         origins: engine.origins.iter().map(|(origin, _)| *origin).collect(),
         transfers: engine.transfers,
+        work: spent.get(),
         points: kept.clone().count(),
         facts: kept.map(Vec::len).sum(),
     }
@@ -133,6 +146,10 @@ enum Stop {
 struct Engine<'a> {
     world: &'a World<'a>,
     rules: Rules<'a>,
+    spent: &'a Cell<usize>,
+    max_work: usize,
+    /// Entries of facts that are kept or wait.
+    stored: usize,
     contexts: Vec<Context>,
     index: BTreeMap<(FuncId, Role), usize>,
     holding: Holding,
@@ -157,7 +174,10 @@ impl<'a> Engine<'a> {
                     let upto = self.contexts[context].shape.body.blocks[block].terminator();
                     self.walk(context, upto, fact, trace)?;
                 }
-                At::Inside { upto, fact } => self.walk(context, upto, fact, trace)?,
+                At::Inside { upto, fact } => {
+                    self.stored -= cost(&fact);
+                    self.walk(context, upto, fact, trace)?;
+                }
             }
         }
         Ok(())
@@ -213,7 +233,7 @@ impl<'a> Engine<'a> {
     where
         'a: 's,
     {
-        Walk { world: self.world, shape, rules: Rules { shape: Some(shape), ..self.rules } }
+        Walk { world: self.world, shape, rules: Rules { shape: Some(shape), ..self.rules }, spent: self.spent }
     }
 
     fn note(&mut self, function: FuncId, inst: InstId, before: Option<TraceId>) -> TraceId {
@@ -229,6 +249,11 @@ impl<'a> Engine<'a> {
             steps.push(self.trace[id].step);
             at = self.trace[id].before;
         }
+        let half = self.world.config.max_trace / 2;
+        if steps.len() > 2 * half {
+            steps.drain(half..steps.len() - half);
+        }
+        steps.shrink_to_fit();
         steps
     }
 
@@ -242,13 +267,16 @@ impl<'a> Engine<'a> {
             return Err(Stop::Abandoned(Reason::Outside { function }));
         };
         if !self.world.is_followed(&shape) {
-            return Err(Stop::Abandoned(Reason::Outside { function }));
+            return Err(Stop::Abandoned(self.world.not_followed(&shape)));
         }
         if self.contexts.len() >= self.world.config.max_contexts {
             return Err(Stop::Abandoned(Reason::Contexts));
         }
         let id = self.contexts.len();
         let role = key.1.clone();
+        if let Role::Callee(exit) = &role {
+            self.store(2 * cost(exit))?; // Here and in the index.
+        }
         let (waiting, entries, reached) = (Vec::new(), Vec::new(), BTreeMap::new());
         self.contexts.push(Context { shape, role, depth, waiting, entries, reached });
         self.index.insert(key, id);
@@ -271,21 +299,22 @@ impl<'a> Engine<'a> {
         let block = shape.block_of[upto];
         let mut fact = fact;
         let range = shape.body.blocks[block];
+        self.check_size(&fact)?;
         for inst in (range.first.0..upto.0).rev().map(InstId) {
             if matches!(shape.body.insts[inst], Inst::Phi { .. }) {
                 break;
             }
-            self.charge()?;
+            self.charge(&fact)?;
             let mut view = self.view(&shape);
             view.rules.at = Some(inst);
-            let earlier = fact.clone();
+            let earlier = fact.hits.clone();
             view.revive(&mut fact, self.liveness(context, &shape).deaths(inst).iter().copied());
             match view.step(inst, fact) {
                 Flow::Before(mut facts) => {
                     let Some(first) = facts.pop() else { return Ok(()) };
                     for other in facts {
                         let trace = self.note(shape.id, inst, Some(trace));
-                        self.push_inside(context, inst, other, trace);
+                        self.push_inside(context, inst, other, trace)?;
                     }
                     fact = first;
                 }
@@ -303,28 +332,45 @@ impl<'a> Engine<'a> {
             if fact.hits.iter().any(is_elsewhere) || self.trim(&mut fact).is_err() {
                 return Ok(());
             }
-            if fact.memory.len() > self.world.config.max_regions {
-                return Err(Stop::Abandoned(Reason::Regions));
-            }
-            if fact.hits != earlier.hits {
+            self.check_size(&fact)?;
+            if fact.hits != earlier {
                 trace = self.note(shape.id, inst, Some(trace));
             }
         }
         self.before_block(context, block, fact, trace)
     }
 
-    fn charge(&mut self) -> Result<(), Stop> {
+    /// One transfer of a fact.
+    fn charge(&mut self, fact: &Fact) -> Result<(), Stop> {
         self.transfers += 1;
         if self.transfers > self.world.config.max_transfers {
             return Err(Stop::Abandoned(Reason::Transfers));
         }
-        Ok(())
+        self.spend(cost(fact))
+    }
+
+    /// Work that is no transfer.
+    fn spend(&self, work: usize) -> Result<(), Stop> {
+        self.spent.set(self.spent.get().saturating_add(work));
+        if self.spent.get() > self.max_work { Err(Stop::Abandoned(Reason::Work)) } else { Ok(()) }
+    }
+
+    /// Something is kept that needs memory.
+    fn store(&mut self, size: usize) -> Result<(), Stop> {
+        self.stored += size;
+        if self.stored > self.world.config.max_stored { Err(Stop::Abandoned(Reason::Work)) } else { Ok(()) }
+    }
+
+    fn check_size(&self, fact: &Fact) -> Result<(), Stop> {
+        let config = &self.world.config;
+        let is_too_large = fact.memory.len() > config.max_regions || fact.may.len() > config.max_values;
+        if is_too_large { Err(Stop::Abandoned(Reason::Regions)) } else { Ok(()) }
     }
 
     /// Keeps facts small: long expressions, and more than fit, are forgotten.
     fn trim(&self, fact: &mut Fact) -> Feasible {
         let config = &self.world.config;
-        let is_short = |expr: &Expr| expr.loads().count() <= config.max_loads;
+        let is_short = |expr: &Expr| expr.hops.len() <= config.max_hops && expr.loads().count() <= config.max_loads;
         fact.hits.retain(is_short);
         fact.misses.retain(is_short);
         fact.truths.retain(|e, _| is_short(e));
@@ -339,7 +385,15 @@ impl<'a> Engine<'a> {
         fact.check_referenced()
     }
 
-    fn push_inside(&mut self, context: usize, upto: InstId, fact: Fact, trace: TraceId) {
+    fn push_inside(&mut self, context: usize, upto: InstId, fact: Fact, trace: TraceId) -> Result<(), Stop> {
+        self.spend(cost(&fact))?;
+        self.store(cost(&fact))?;
         self.work.push_back(Work { context, at: At::Inside { upto, fact }, trace });
+        Ok(())
     }
+}
+
+/// What handling or keeping a fact costs.
+fn cost(fact: &Fact) -> usize {
+    1 + fact.size()
 }

@@ -1,7 +1,5 @@
 //! Where addresses lead: regions, and the pointers in a block.
 
-use std::collections::BTreeSet;
-
 use caulk_ir::{Constant, Inst, InstId, Operand, Step, Type};
 use caulk_program::{Program, TypeId};
 
@@ -45,7 +43,7 @@ impl Shape {
         };
         let Some((ty, start)) = way.field.or_else(of_class) else {
             return match (own, self.class(program, base)) {
-                (Some(local), _) => Some(self.touched_parts(program, local, way.offset)),
+                (Some(local), _) => Some(self.touched_parts(local, way.offset)),
                 (None, Class::To { depth, ty }) if depth > 1 => {
                     let target = Target::Wild(Class::To { depth: depth - 1, ty });
                     Some(vec![Part { offset: 0, target, exact: false }])
@@ -55,8 +53,13 @@ impl Shape {
         };
         let size = program.type_info(ty).size;
         let end = len.map_or(size, |len| start.saturating_add(len));
-        let fields = regions.pointer_fields(ty).into_iter().filter(|f| start <= f.offset && f.offset < end);
-        let part = |f: crate::regions::PointerField| {
+        let Some(fields) = regions.pointer_fields(ty) else {
+            // Too many to look at: some pointer somewhere in it.
+            let anywhere = own.map(|local| Target::Local { local, offset: None });
+            return Some(vec![Part { offset: 0, target: anywhere.unwrap_or(Target::Wild(Class::Any)), exact: false }]);
+        };
+        let fields = fields.iter().filter(|f| start <= f.offset && f.offset < end);
+        let part = |f: &crate::regions::PointerField| {
             let offset = (f.offset - start) as i64;
             let target = match own {
                 Some(local) => Target::Local { local, offset: way.offset.map(|o| o.wrapping_add(offset)) },
@@ -68,17 +71,7 @@ impl Shape {
     }
 
     /// The parts of a local of unknown type that the function reads or writes as pointers.
-    fn touched_parts(&self, program: &Program, local: InstId, start: Option<i64>) -> Vec<Part> {
-        let mut parts = BTreeSet::new();
-        for inst in self.body.insts.values() {
-            let (Inst::Load { ty: Type::Ptr, address, .. } | Inst::Store { ty: Type::Ptr, address, .. }) = inst else {
-                continue;
-            };
-            let (base, way) = self.way(program, *address);
-            if base == Operand::Value(local) {
-                parts.insert(way.offset);
-            }
-        }
+    fn touched_parts(&self, local: InstId, start: Option<i64>) -> Vec<Part> {
         let part = |offset: Option<i64>| {
             let from_start = offset.zip(start).map(|(o, s)| o.wrapping_sub(s));
             Part {
@@ -87,7 +80,27 @@ impl Shape {
                 exact: from_start.is_some(),
             }
         };
-        parts.into_iter().map(part).collect()
+        self.tables.touched.get(&local).into_iter().flatten().map(|offset| part(*offset)).collect()
+    }
+
+    /// Where in which locals pointers are read or written.
+    pub(super) fn find_touched(&self, program: &Program) -> Vec<(InstId, Option<i64>)> {
+        let mut touched = Vec::new();
+        for inst in self.body.insts.values() {
+            let (Inst::Load { ty: Type::Ptr, address, .. } | Inst::Store { ty: Type::Ptr, address, .. }) = inst else {
+                continue;
+            };
+            let base = self.base(*address).value();
+            if let Some(local) = base.filter(|v| matches!(self.body.insts[*v], Inst::Local { .. })) {
+                touched.push((local, self.way(program, *address).1.offset));
+            }
+        }
+        touched
+    }
+
+    /// Whether a pointer is read from or written to a local.
+    pub fn is_touched(&self, local: InstId) -> bool {
+        self.tables.touched.contains_key(&local)
     }
 
     fn target_from(&self, program: &Program, base: Operand, way: Way) -> Target {

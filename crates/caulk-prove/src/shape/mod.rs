@@ -6,20 +6,23 @@
 
 mod addresses;
 mod classes;
+mod tables;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use caulk_ir::entity::Entity;
 use caulk_ir::{
-    BlockId, Body, CallData, CastOp, Constant, DominatorTree, EntityVec, Inst, InstId, Operand, Step, Type,
+    BlockId, Body, CallData, CastOp, Constant, DominatorTree, EntityVec, Inst, InstId, Operand, Step, Type, VarId,
 };
 use caulk_program::{FuncId, Program, TypeId, UnitId};
 use smallvec::SmallVec;
 
 pub use addresses::Part;
 
+use self::tables::Tables;
 use crate::bindings::Bindings;
+use crate::config::ProveConfig;
 use crate::expr::{Expr, Hop, Root};
 use crate::fresh::Fresh;
 use crate::liveness::Liveness;
@@ -33,9 +36,12 @@ pub struct Shape {
     pub body: Body,
     pub predecessors: EntityVec<BlockId, Vec<BlockId>>,
     pub block_of: EntityVec<InstId, BlockId>,
+    tables: Tables,
     by_use: Liveness,
-    /// Costs more, and is not always asked for.
-    by_scope: OnceLock<Liveness>,
+    /// Costs more, and is not always asked for. None where it would cost too much.
+    by_scope: OnceLock<Option<Liveness>>,
+    max_scope_cells: usize,
+    max_scope_rounds: usize,
     dominators: DominatorTree,
     fresh: Fresh,
     /// What each value is declared to point to, by the variables it is bound to and the memory it comes from.
@@ -48,11 +54,19 @@ pub struct Shape {
     pub doomed: EntityVec<BlockId, bool>,
     /// Why nothing is proved of this function.
     pub outside: Option<Outside>,
+    /// The tables of what is used where would be too large, and are not there.
+    pub is_too_large: bool,
     pub is_recursive: bool,
 }
 
 impl Shape {
-    pub fn new(program: &Program, regions: &dyn Regions, id: FuncId, is_recursive: bool) -> Option<Self> {
+    pub fn new(
+        program: &Program,
+        regions: &dyn Regions,
+        config: &ProveConfig,
+        id: FuncId,
+        is_recursive: bool,
+    ) -> Option<Self> {
         let body = program.body(id)?;
         let unit = program.function(id).unit;
         let predecessors = body.predecessors();
@@ -61,15 +75,19 @@ impl Shape {
         let mut shape = Self {
             id,
             unit,
+            tables: Tables::new(&body),
             by_use: Liveness::default(),
             by_scope: OnceLock::new(),
+            max_scope_cells: config.max_scope_cells,
+            max_scope_rounds: config.max_scope_rounds,
             dominators: DominatorTree::new(&body),
             fresh: Fresh::default(),
             classes,
             escaped: BTreeSet::new(),
             given_away: BTreeSet::new(),
-            doomed: doomed(&body),
+            doomed: doomed(&body, &predecessors),
             outside: None,
+            is_too_large: false,
             is_recursive,
             predecessors,
             block_of,
@@ -78,18 +96,35 @@ impl Shape {
         shape.escaped = shape.find_escaped();
         shape.given_away = shape.find_given_away();
         shape.classes = shape.find_classes(program, regions);
-        shape.by_use = Liveness::new(&shape, &Bindings::default());
+        shape.tables.note_touched(&shape.find_touched(program));
+        shape.is_too_large = Liveness::words(&shape) > config.max_table_words;
+        if !shape.is_too_large {
+            shape.by_use = Liveness::new(&shape, &Bindings::default());
+        }
         shape.fresh = Fresh::new(&shape);
         shape.outside = outside::find(program, &shape);
         Some(shape)
     }
 
-    /// How long values hold references, under a notion of holding.
+    /// How long values hold references, under a notion of holding. Where variables are too many, by use.
     pub fn liveness(&self, holding: Holding) -> &Liveness {
         match holding {
             Holding::ByUse => &self.by_use,
-            Holding::ByScope => self.by_scope.get_or_init(|| Liveness::new(self, &Bindings::new(self))),
+            Holding::ByScope => self.by_scope().unwrap_or(&self.by_use),
         }
+    }
+
+    fn by_scope(&self) -> Option<&Liveness> {
+        let find = || {
+            let bindings = Bindings::new(self, self.max_scope_cells, self.max_scope_rounds)?;
+            Some(Liveness::new(self, &bindings))
+        };
+        self.by_scope.get_or_init(find).as_ref()
+    }
+
+    /// Whether it is known how long values are held under a notion.
+    pub fn knows(&self, holding: Holding) -> bool {
+        holding == Holding::ByUse || self.by_scope().is_some()
     }
 
     pub fn params(&self) -> impl Iterator<Item = InstId> + '_ {
@@ -108,32 +143,65 @@ impl Shape {
     }
 
     fn derived_from(&self, value: InstId) -> Option<Operand> {
-        match &self.body.insts[value] {
-            Inst::Address { base, .. } => Some(*base),
-            Inst::Cast { op: CastOp::Bits, from: Type::Ptr, to: Type::Ptr, value } => Some(*value),
-            _ => None,
-        }
+        derived_from(&self.body.insts[value])
+    }
+
+    /// What the phi takes on the way from a block.
+    pub fn taken(&self, phi: InstId, from: BlockId) -> Option<Operand> {
+        self.tables.taken(phi, from)
+    }
+
+    /// The one number for which a switch goes to a block, if there is only one.
+    pub fn only_case(&self, switch: InstId, to: BlockId) -> Option<u64> {
+        self.tables.only_case(switch, to)
+    }
+
+    /// Local variables whose scope has no end but that of the function.
+    pub fn unended(&self) -> &[InstId] {
+        &self.tables.unended
+    }
+
+    pub fn locals(&self) -> &[InstId] {
+        &self.tables.locals
+    }
+
+    /// The variables that a value is bound to first and last.
+    pub fn bound_to(&self, value: InstId) -> Option<(VarId, VarId)> {
+        self.tables.bound_to.get(&value).copied()
+    }
+
+    /// The values that a variable is bound to.
+    pub fn bound_values(&self, var: VarId) -> &[Operand] {
+        &self.tables.bound_values[var]
+    }
+
+    /// The blocks that can follow one, each once.
+    pub fn successors(&self, block: BlockId) -> Vec<BlockId> {
+        let mut next = self.body.terminator(block).successors().to_vec();
+        let mut seen = BTreeSet::new();
+        next.retain(|block| seen.insert(*block));
+        next
     }
 
     /// The value that an operand is computed from by offsets.
     pub fn base(&self, operand: Operand) -> Operand {
-        self.derivation(operand).0
+        match operand {
+            Operand::Value(value) => self.tables.bases[value],
+            constant => constant,
+        }
     }
 
     /// That value, and the values on the way to it, outermost first.
     fn derivation(&self, operand: Operand) -> (Operand, SmallVec<[InstId; 4]>) {
         let mut chain = SmallVec::new();
+        let base = self.base(operand);
         let mut at = operand;
-        while let Operand::Value(value) = at {
-            match self.derived_from(value) {
-                Some(base) => {
-                    chain.push(value);
-                    at = base;
-                }
-                None => break,
-            }
+        while let Some((value, from)) = at.value().filter(|_| at != base).and_then(|v| Some((v, self.derived_from(v)?)))
+        {
+            chain.push(value);
+            at = from;
         }
-        (at, chain)
+        (base, chain)
     }
 
     /// The holder behind an operand.
@@ -291,34 +359,13 @@ impl Shape {
     }
 
     /// Locals that may be pointed to from memory or from other functions. Values that may be a local's address, through
-    /// phis, are as good as the address itself.
+    /// phis, are as good as the address itself: what is given away is followed back through them.
     fn find_given_away(&self) -> BTreeSet<InstId> {
-        let mut names: BTreeMap<InstId, BTreeSet<InstId>> = BTreeMap::new();
-        let of = |names: &BTreeMap<InstId, BTreeSet<InstId>>, operand: Operand| -> BTreeSet<InstId> {
-            let Some(value) = self.base(operand).value() else { return BTreeSet::new() };
-            match self.body.insts[value] {
-                Inst::Local { .. } => BTreeSet::from([value]),
-                _ => names.get(&value).cloned().unwrap_or_default(),
-            }
-        };
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for (id, inst) in self.body.insts.iter() {
-                if matches!(inst, Inst::Phi { .. } | Inst::Select { .. }) {
-                    let mut all = BTreeSet::new();
-                    inst.for_each_operand(|operand| all.extend(of(&names, *operand)));
-                    let known = names.entry(id).or_default();
-                    let before = known.len();
-                    known.extend(all);
-                    changed |= known.len() > before;
-                }
-            }
-        }
         let mut given = BTreeSet::new();
+        let mut todo = Vec::new();
         for (id, inst) in self.body.insts.iter() {
             match inst {
-                Inst::Store { value, .. } => given.extend(of(&names, *value)),
+                Inst::Store { value, .. } => todo.push(*value),
                 Inst::Load { .. }
                 | Inst::Copy { .. }
                 | Inst::Fill { .. }
@@ -326,10 +373,26 @@ impl Shape {
                 | Inst::Bind { .. } => {}
                 Inst::Phi { .. } | Inst::Select { .. } => {}
                 _ if self.derived_from(id).is_some() => {}
-                _ => inst.for_each_operand(|operand| given.extend(of(&names, *operand))),
+                _ => inst.for_each_operand(|operand| todo.push(*operand)),
             }
         }
+        while let Some(operand) = todo.pop() {
+            let Some(value) = self.base(operand).value().filter(|v| given.insert(*v)) else { continue };
+            if let inst @ (Inst::Phi { .. } | Inst::Select { .. }) = &self.body.insts[value] {
+                inst.for_each_operand(|operand| todo.push(*operand));
+            }
+        }
+        given.retain(|value| matches!(self.body.insts[*value], Inst::Local { .. }));
         given
+    }
+}
+
+/// What an instruction only computes an offset from.
+fn derived_from(inst: &Inst) -> Option<Operand> {
+    match inst {
+        Inst::Address { base, .. } => Some(*base),
+        Inst::Cast { op: CastOp::Bits, from: Type::Ptr, to: Type::Ptr, value } => Some(*value),
+        _ => None,
     }
 }
 
@@ -344,19 +407,21 @@ pub enum Holding {
 }
 
 /// Blocks that only lead to an end of the process.
-fn doomed(body: &Body) -> EntityVec<BlockId, bool> {
+fn doomed(body: &Body, predecessors: &EntityVec<BlockId, Vec<BlockId>>) -> EntityVec<BlockId, bool> {
     let mut doomed: EntityVec<BlockId, bool> = vec![false; body.blocks.len()].into();
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for (block, _) in body.blocks.iter().rev() {
-            let terminator = body.terminator(block);
-            let next = terminator.successors();
-            let is_doomed =
-                matches!(terminator, Inst::Unreachable) || (!next.is_empty() && next.iter().all(|n| doomed[*n]));
-            if is_doomed && !doomed[block] {
-                doomed[block] = true;
-                changed = true;
+    // Ways out of each block that are not known to be doomed.
+    let mut open: EntityVec<BlockId, usize> = vec![0; body.blocks.len()].into();
+    for next in predecessors.values() {
+        next.iter().for_each(|block| open[*block] += 1);
+    }
+    let ends = body.blocks.keys().filter(|block| matches!(body.terminator(*block), Inst::Unreachable));
+    let mut todo: Vec<BlockId> = ends.collect();
+    while let Some(block) = todo.pop() {
+        doomed[block] = true;
+        for before in &predecessors[block] {
+            open[*before] -= 1;
+            if open[*before] == 0 {
+                todo.push(*before);
             }
         }
     }

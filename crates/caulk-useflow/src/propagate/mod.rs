@@ -24,6 +24,8 @@ pub struct Flow {
     /// Older copies that nobody held any more when the allocation was reached again in a loop.
     pub lost_in_loop: Vec<Alternative>,
     pub cut: bool,
+    /// Some paths were given up, and nothing is known of where they lead.
+    pub is_incomplete: bool,
     /// Calls that passed through the object's hands: unknown functions that swallowed it.
     pub swallowed_by: Vec<InstId>,
     /// Cells that alone held the object when a round of a loop ended.
@@ -151,6 +153,7 @@ impl<'v, 'a> Propagation<'v, 'a> {
                 this.flow.cut = true;
                 collapse(&mut this.entries[block.index()]);
                 if visits > 2 * this.view.max_visits() {
+                    this.flow.is_incomplete = true;
                     continue;
                 }
             }

@@ -49,6 +49,9 @@ impl Summarizer<'_> {
         let own_cell = first.cells.first().copied();
         let flow = Propagation::run(&mut self.view, &mut self.history, Start::Entry, vec![first]);
         self.report.summary.cut |= flow.cut;
+        if flow.is_incomplete {
+            self.not_known.insert(path.root);
+        }
         self.report.given_away.extend(&flow.swallowed_by);
         let mut outcomes: Vec<(Exit, Vec<Destination>)> = Vec::new();
         let is_there = |exit: &Exit| own_cell.is_none_or(|cell| exit.1.cells.contains(&cell));

@@ -84,6 +84,8 @@ pub struct Summarizer<'a> {
     /// Places of the caller that are filled with a fresh block, and the call that makes it.
     refilled: Vec<(AccessPath, InstId)>,
     dominators: DominatorTree,
+    /// Arguments of which a bound kept us from finding out what is done to them.
+    not_known: BTreeSet<PathRoot>,
 }
 
 impl<'a> Summarizer<'a> {
@@ -104,6 +106,7 @@ impl<'a> Summarizer<'a> {
             may_return_null: false,
             refilled: Vec::new(),
             dominators: DominatorTree::new(body),
+            not_known: BTreeSet::new(),
         }
     }
 
@@ -115,9 +118,11 @@ impl<'a> Summarizer<'a> {
         }
         self.settle_returned_block();
         let mut overwritten = Vec::new();
-        for value in given_values(&mut self.view) {
+        let (given, not_followed) = given_values(&mut self.view);
+        for value in given {
             self.follow_given(value, &mut overwritten);
         }
+        self.not_known.extend(not_followed.into_iter().filter_map(|v| self.view.values.path(v)).map(|path| path.root));
         self.keep_what_is_copied();
         let mut reset = self.resets();
         let summary = &mut self.report.summary;
@@ -137,6 +142,7 @@ impl<'a> Summarizer<'a> {
         summary.loosely_told = self.view.loosely_told;
         self.report.is_tired = self.view.is_tired();
         summary.cut |= summary.cap(self.view.config.max_actions) || self.view.too_many_objects || self.report.is_tired;
+        summary.give_to_unknown(&self.not_known);
         summary.nonnull_result = summary.actions.iter().any(|a| {
             matches!(a.subject, Subject::Alloc(_))
                 && a.guard == Guard::Always

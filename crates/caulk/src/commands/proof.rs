@@ -110,7 +110,9 @@ impl Teller<'_> {
                 let name = target.map_or("a function pointer", |t| self.program.function(*t).name);
                 format!("nothing is known of {name}, called at {}", self.line(function, inst))
             }
-            Reason::Outside { function } => format!("{}: {reason}", self.program.function(function).name),
+            Reason::Outside { function } | Reason::Size { function } => {
+                format!("{}: {reason}", self.program.function(function).name)
+            }
             _ => reason.to_string(),
         }
     }
@@ -187,16 +189,18 @@ impl Teller<'_> {
     fn function(&self, judged: &Judged) -> ProvedFunction {
         let info = self.program.function(judged.function);
         let (file, line) = (show::path(info.file.unwrap_or("?")).to_owned(), info.line);
-        let outside = judged.outside.map(|outside| ProofTrace {
+        let whole = |message: &str, outcome: ProofVerdict, because: String| ProofTrace {
             file: file.clone(),
             line,
             column: 0,
-            message: "proofs do not hold here".to_owned(),
-            outcome: ProofVerdict::Outside,
-            because: outside.to_string(),
+            message: message.to_owned(),
+            outcome,
+            because,
             steps: Vec::new(),
             transfers: 0,
-        });
+        };
+        let outside = judged.outside.map(|o| whole("proofs do not hold here", ProofVerdict::Outside, o.to_string()));
+        let cut = judged.cut.map(|r| whole("not all was asked", ProofVerdict::Abandoned, r.to_string()));
         let body = self.program.body(judged.function);
         let open = body
             .iter()
@@ -214,7 +218,7 @@ impl Teller<'_> {
                 Verdict::Abandoned => ProofVerdict::Abandoned,
                 Verdict::Outside => ProofVerdict::Outside,
             },
-            traces: outside.into_iter().chain(open).collect(),
+            traces: outside.into_iter().chain(cut).chain(open).collect(),
             file,
             line,
         }

@@ -58,7 +58,8 @@ pub fn run(options: &ProveOptions) -> Result<Exit, Error> {
 fn write_text(teller: Teller<'_>, all: &[Judged], proof: &Proof, out: &mut impl Write) -> Result<(), Error> {
     for (judged, function) in all.iter().zip(&proof.functions) {
         let place = format!("{}:{}", function.file, function.line);
-        let why = judged.outside.map_or_else(String::new, |o| format!(": it {o}"));
+        let cut = judged.cut.map_or_else(String::new, |reason| format!(": {reason}"));
+        let why = judged.outside.map_or(cut, |o| format!(": it {o}"));
         writeln!(out, "{place}: {}: {}{why} ({} probes)", function.name, words(function.verdict), function.probes)?;
         let Some(body) = teller.program.body(judged.function) else { continue };
         let open = judged.probes.iter().filter(|(_, a)| a.outcome != Outcome::Proved && judged.outside.is_none());

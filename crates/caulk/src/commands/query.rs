@@ -36,7 +36,9 @@ pub fn run(options: &QueryOptions) -> Result<Exit, Error> {
         let judged = input::in_pool(&options.input, || judge(&world, function, |probe| is_here(probe.place)))?;
         let Some(judged) = judged else { continue };
         let name = program.function(function).name;
-        if judged.probes.is_empty() {
+        if let Some(cut) = judged.cut {
+            writeln!(out, "{name}: abandoned: {cut}")?;
+        } else if judged.probes.is_empty() {
             writeln!(out, "{}:{}: nothing in {name} can lose a reference here", place.file, place.line)?;
         }
         if let Some(outside) = judged.outside {
@@ -45,7 +47,9 @@ pub fn run(options: &QueryOptions) -> Result<Exit, Error> {
         for (probe, answer) in &judged.probes {
             out.write_all(teller.answer(&body, probe, answer).as_bytes())?;
         }
-        all_proved &= judged.outside.is_none() && judged.probes.iter().all(|(_, a)| a.outcome == Outcome::Proved);
+        all_proved &= judged.outside.is_none()
+            && judged.cut.is_none()
+            && judged.probes.iter().all(|(_, a)| a.outcome == Outcome::Proved);
     }
     if !options.input.quiet {
         eprintln!("caulk: {}", proof::ASSUMPTIONS);
