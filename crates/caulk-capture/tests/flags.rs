@@ -229,6 +229,7 @@ const DANGEROUS: &[&str] = &[
     "-fembed-bitcode",
     "-fembed-bitcode=all",
     "-frewrite-includes",
+    "-traditional-cpp",
     "-fdriver-only",
     "-fintegrated-objemitter",
     "-fno-integrated-objemitter",

@@ -53,6 +53,9 @@ pub(super) const STARTS_PROGRAMS: &[Rule] = &[
     rule("-fintegrated-objemitter", Alone, Drop(Refused)),
     rule("-fdriver-only", Alone, Drop(Refused)),
     rule("-frewrite-includes", Alone, Drop(Refused)),
+    // A job of its own for the preprocessor, which clang then refuses to be.
+    rule("-traditional-cpp", Alone, Drop(Refused)),
+    rule("--traditional-cpp", Alone, Drop(Refused)),
     rule("-fsycl", Attached, Drop(Refused)),
     rule("-fclangir", Alone, Drop(Refused)),
     rule("-fhip-", Attached, Drop(Refused)),

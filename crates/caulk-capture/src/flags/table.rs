@@ -181,7 +181,6 @@ const PREPROCESSOR: &[Rule] = &[
     rule("-nobuiltininc", Alone, Keep),
     rule("-undef", Alone, Keep),
     rule("-trigraphs", Alone, Keep),
-    rule("-traditional-cpp", Alone, Keep),
     rule("--embed-dir", Long, Join("--embed-dir=")),
     rule("--define-macro", Long, Join("-D")),
     rule("--undefine-macro", Long, Join("-U")),
