@@ -36,6 +36,12 @@ test: lint ## check format and lints, run all tests
 lint: dev-deps ## only check format and lints
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	@if command -v cargo-deny > /dev/null; then cargo-deny --offline check licenses bans sources; fi
+
+.PHONY: deny
+deny: ## check dependencies for advisories, licences and sources (installs cargo-deny)
+	@command -v cargo-deny > /dev/null || $(CARGO) install --locked cargo-deny
+	cargo-deny check
 
 .PHONY: fmt
 fmt: dev-deps ## format the code

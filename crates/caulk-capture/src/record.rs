@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::Command;
 
+use caulk_process::{Lifeline, find_program};
 use serde::Serialize;
 
 use crate::database::{Entry, parse_database};
@@ -38,14 +39,15 @@ impl Recorded {
 /// Runs `command` in `cwd` under bear and writes the cleaned database to `output` (relative to `cwd`).
 ///
 /// An existing database is replaced in one step, and only if something was recorded.
-pub fn record(command: &[String], output: &Path, cwd: &Path) -> Result<Recorded, CaptureError> {
+pub fn record(command: &[String], output: &Path, cwd: &Path, lifeline: &Lifeline) -> Result<Recorded, CaptureError> {
     if command.is_empty() {
         return Err(CaptureError::NoCommand);
     }
     let output = cwd.join(output);
-    let scratch = tempfile::tempdir().map_err(|source| CaptureError::Write { path: std::env::temp_dir(), source })?;
+    let failed = |source| CaptureError::Write { path: std::env::temp_dir(), source };
+    let scratch = lifeline.temp_folder().map_err(failed)?;
     let raw = scratch.path().join("recorded.json");
-    let build_status = run_recorder(RECORDER, command, &raw, cwd)?;
+    let build_status = run_recorder(RECORDER, command, &raw, cwd, lifeline)?;
     // bear writes nothing when it could not even start the command.
     let bytes = std::fs::read(&raw).unwrap_or_else(|_| b"[]".to_vec());
     let (entries, skipped) = clean(parse_database(&bytes, &raw)?, cwd);
@@ -56,9 +58,18 @@ pub fn record(command: &[String], output: &Path, cwd: &Path) -> Result<Recorded,
     Ok(Recorded { build_status, entries: entries.len(), skipped })
 }
 
-fn run_recorder(recorder: &str, command: &[String], raw: &Path, cwd: &Path) -> Result<Option<i32>, CaptureError> {
-    let status = Command::new(recorder).arg("--output").arg(raw).arg("--").args(command).current_dir(cwd).status();
-    match status {
+/// The build is the user's own, and so are its environment and its terminal.
+fn run_recorder(
+    recorder: &str,
+    command: &[String],
+    raw: &Path,
+    cwd: &Path,
+    lifeline: &Lifeline,
+) -> Result<Option<i32>, CaptureError> {
+    let program = find_program(Path::new(recorder)).ok_or(CaptureError::BearMissing)?;
+    let mut bear = Command::new(program);
+    bear.arg("--output").arg(raw).arg("--").args(command).current_dir(cwd);
+    match lifeline.run_attached(bear) {
         Ok(status) => Ok(status.code()),
         // A missing working directory gives the same kind of error.
         Err(e) if e.kind() == ErrorKind::NotFound && cwd.is_dir() => Err(CaptureError::BearMissing),
@@ -178,13 +189,17 @@ mod tests {
     #[test]
     fn a_missing_recorder_is_explained() {
         let raw = std::env::temp_dir().join("never-written.json");
-        let error = run_recorder("no-such-recorder", &["true".to_owned()], &raw, &std::env::temp_dir());
+        let error =
+            run_recorder("no-such-recorder", &["true".to_owned()], &raw, &std::env::temp_dir(), &Lifeline::default());
         let message = error.expect_err("there is no such program").to_string();
         assert!(message.contains("apt-get install bear"), "{message}");
     }
 
     #[test]
     fn a_command_is_needed() {
-        assert!(matches!(record(&[], Path::new("x"), Path::new(".")), Err(CaptureError::NoCommand)));
+        assert!(matches!(
+            record(&[], Path::new("x"), Path::new("."), &Lifeline::default()),
+            Err(CaptureError::NoCommand)
+        ));
     }
 }

@@ -216,6 +216,46 @@ const DANGEROUS: &[&str] = &[
     "-rewrite-objc",
     "--hipspv-pass-plugin=x.so",
     "-fprebuilt-module-path=x",
+    "--target=./x",
+    "--target ./x",
+    "-target ./x",
+    "--target=../../x-linux",
+    "--target=/x",
+    "--target=amdgcn-amd-amdhsa",
+    "--target=nvptx64-nvidia-cuda",
+    "--gcc-triple=../x",
+    "--config-system-dir=x",
+    "-fdepfile-entry=/dev/zero",
+    "-fembed-bitcode",
+    "-fembed-bitcode=all",
+    "-frewrite-includes",
+    "-traditional-cpp",
+    "-fdriver-only",
+    "-fintegrated-objemitter",
+    "-fno-integrated-objemitter",
+    "-fsycl",
+    "-fclangir",
+    "-fapinotes",
+    "-fapinotes-modules",
+    "-fmodule-map-file=x",
+    "-fmodule-file=x.pcm",
+    "-fmodule-file=M=x.pcm",
+    "-fbuild-session-file=x",
+    "-fexperimental-modules-reduced-bmi",
+    "-fthinlto-index=x",
+    "-frandomize-layout-seed-file=x",
+    "-fprofile-list=x",
+    "-fprofile-remapping-file=x",
+    "-fmemory-profile-use=x",
+    "-fsanitize-ignorelist=x",
+    "-fxray-attr-list=x",
+    "-include-pch x.pch",
+    "-final_output out",
+    "-filelist x",
+    "-fcrash-diagnostics=all",
+    "-mlink-builtin-bitcode x",
+    "-fnew-in-clang-20=./x",
+    "-mnew-in-clang-20=/x",
 ];
 
 #[test]
@@ -265,6 +305,35 @@ proptest! {
             prop_assert!(kept.iter().all(|flag| flags.contains(flag)));
         }
     }
+}
+
+/// Flags whose value may be a path: search paths, and where a toolchain's headers are. SECURITY.md says why they may.
+const PATHS_KEPT: &[&str] = &["--embed-dir=", "--gcc-install-dir=", "--gcc-toolchain=", "--sysroot="];
+
+/// Every flag with a value that clang itself lists. Those that name a file are refused, also the ones nobody thought of.
+#[test]
+fn no_other_flag_of_clang_names_a_file() {
+    if !have("clang-19") {
+        return;
+    }
+    let mut listed = 0;
+    let mut kept = Vec::new();
+    for start in ('a'..='z').chain('A'..='Z').map(|letter| format!("-{letter}")).chain(["--".to_owned()]) {
+        let run = std::process::Command::new("clang-19").arg(format!("--autocomplete={start}")).output();
+        let text = run.expect("clang-19 was found on the path").stdout;
+        let text = String::from_utf8_lossy(&text);
+        for flag in text.lines().filter_map(|line| line.split_whitespace().next()).filter(|flag| flag.ends_with('=')) {
+            listed += 1;
+            let flags = sanitize(&[format!("{flag}/some/file")]).flags;
+            // A word of the language is checked by clang: there is no file in it.
+            let is_word = ["-std=", "-stdlib=", "--std=", "--stdlib="].contains(&flag);
+            if !flags.is_empty() && !is_word && !PATHS_KEPT.contains(&flag) {
+                kept.push(flags);
+            }
+        }
+    }
+    assert!(listed > 300, "clang listed {listed}");
+    assert!(kept.is_empty(), "{kept:?}");
 }
 
 /// The loop the front end runs, with the real clang: flags it refuses go one by one and the rest compiles.

@@ -3,6 +3,7 @@
 mod common;
 
 use caulk_capture::{CaptureError, read_database, record};
+use caulk_process::Lifeline;
 use common::{Project, have, listing};
 use std::path::Path;
 
@@ -26,7 +27,7 @@ fn project() -> Project {
 
 fn make(project: &Project, arguments: &[&str]) -> Result<caulk_capture::Recorded, CaptureError> {
     let command: Vec<String> = ["make", "-s"].iter().chain(arguments).map(|w| w.to_string()).collect();
-    record(&command, Path::new("compile_commands.json"), &project.root())
+    record(&command, Path::new("compile_commands.json"), &project.root(), &Lifeline::default())
 }
 
 #[test]

@@ -18,10 +18,15 @@ use caulk_capture::Job;
 use caulk_ir::PackedUnit;
 
 use crate::clang::Clang;
+use crate::regular;
 
 /// Goes up whenever the stored form, or what lowering makes of the same bitcode, changes.
 const FORMAT: u32 = 4;
 const MAGIC: &[u8; 8] = b"caulk-u\n";
+/// The longest source or header that is hashed. A unit that read a longer one is not kept.
+const MAX_FILE_BYTES: u64 = 256 << 20;
+/// The longest entry that is read; those of the largest units have a few megabytes.
+const MAX_ENTRY_BYTES: u64 = 1 << 30;
 
 #[derive(Debug)]
 pub struct Cache {
@@ -64,7 +69,7 @@ impl Cache {
 
     /// The unit, and the files it was made from.
     pub(crate) fn load(&self, key: &Key) -> Option<(PackedUnit, Vec<String>)> {
-        let bytes = fs::read(self.path(key)).ok()?;
+        let bytes = regular::read(&self.path(key), MAX_ENTRY_BYTES)?;
         let rest = bytes.strip_prefix(MAGIC)?;
         let (hash, rest) = rest.split_first_chunk::<32>()?;
         if blake3::hash(rest) != Hash::from_bytes(*hash) {
@@ -94,7 +99,8 @@ impl Cache {
             if modified(file).is_none_or(|time| time > started) {
                 return;
             }
-            // A file that is already gone, or whose name would break the list, cannot be checked later.
+            // A file that is already gone, that is no regular file or too long (`__has_include("/dev/zero")` counts as read),
+            // or whose name would break the list, cannot be checked later.
             let Some(hash) = self.file_hash(file).filter(|_| !file.contains('\n')) else { return };
             listed.push_str(&format!("{} {file}\n", hash.to_hex()));
         }
@@ -121,7 +127,7 @@ impl Cache {
         if let Some(known) = self.hashes.read().expect("no holder of this lock panics").get(path) {
             return *known;
         }
-        let hash = fs::read(path).ok().map(|bytes| blake3::hash(&bytes));
+        let hash = regular::hash(Path::new(path), MAX_FILE_BYTES);
         self.hashes.write().expect("no holder of this lock panics").insert(path.to_owned(), hash);
         hash
     }

@@ -3,9 +3,14 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use caulk_capture::{BitcodeJob, CompileJob, Job, without_rejected};
+use caulk_process::{Lifeline, Limits, Runner, find_program};
+
+use crate::environment;
+use crate::failure::Failure;
 
 /// The release of clang and LLVM this build of Caulk reads.
 pub const CLANG_MAJOR: u32 = 19;
@@ -18,12 +23,17 @@ const OWNERSHIP_ATTRIBUTES: [&str; 3] = ["ownership_returns", "ownership_takes",
 /// Some projects hand clang dozens of flags it does not know, and it may name them one at a time.
 const MAX_FLAG_RETRIES: usize = 64;
 
+/// To print its version a clang needs a fraction of a second.
+const VERSION_TIME: Duration = Duration::from_secs(30);
+
 /// What clang is told after the flags of the project, so that ours win.
 ///
 /// `-O1` without passes keeps the marks of scopes and the prototypes of declared functions, which `-O0` leaves out.
 /// Old C that gcc accepts with a warning must not be lost, hence the errors that are taken back.
 /// Nobody asks here what types may alias: without those marks, on every load and store, bitcode is a tenth smaller.
-const OUR_FLAGS: [&str; 17] = [
+/// Files of configuration may hold any flag, and which ones clang reads depends on the target that a project names.
+const OUR_FLAGS: [&str; 18] = [
+    "--no-default-config",
     "-c",
     "-emit-llvm",
     "-O1",
@@ -65,28 +75,50 @@ pub struct Clang {
     path: PathBuf,
     /// The first line of `--version`: part of the cache's key.
     version: String,
+    runner: Runner,
+}
+
+/// Where the files of one compilation go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outputs<'a> {
+    pub bitcode: &'a Path,
+    /// Every file that was read, as a make rule.
+    pub dependencies: &'a Path,
+    /// A folder for temporary files.
+    pub scratch: &'a Path,
 }
 
 impl Clang {
-    /// Finds clang: the one asked for, else `clang-19`, else a plain `clang` that happens to be 19.
+    /// Finds clang: the one asked for, else `clang-19`, else a plain `clang` that happens to be 19. Its path is absolute from
+    /// here on: it runs in folders of the project.
     pub fn find(wanted: Option<&Path>) -> Result<Self, ClangError> {
+        Self::find_for(wanted, Runner::default())
+    }
+
+    /// Likewise, to be run within other limits than the usual ones.
+    pub fn find_for(wanted: Option<&Path>, runner: Runner) -> Result<Self, ClangError> {
         if let Some(path) = wanted {
-            return Self::check(path)?.ok_or_else(|| ClangError::Missing(path.display().to_string()));
+            return Self::check(path, &runner)?.ok_or_else(|| ClangError::Missing(path.display().to_string()));
         }
         let versioned = format!("clang-{CLANG_MAJOR}");
-        if let Some(clang) = Self::check(Path::new(&versioned))? {
+        if let Some(clang) = Self::check(Path::new(&versioned), &runner)? {
             return Ok(clang);
         }
-        match Self::check(Path::new("clang")) {
+        match Self::check(Path::new("clang"), &runner) {
             Ok(Some(clang)) => Ok(clang),
             Ok(None) => Err(ClangError::Missing(format!("{versioned} and clang in PATH"))),
             Err(error) => Err(error),
         }
     }
 
-    fn check(path: &Path) -> Result<Option<Self>, ClangError> {
+    fn check(path: &Path, runner: &Runner) -> Result<Option<Self>, ClangError> {
         let shown = path.display().to_string();
-        let output = match Command::new(path).arg("--version").stdin(Stdio::null()).output() {
+        let Some(path) = find_program(path) else { return Ok(None) };
+        let mut command = Command::new(&path);
+        command.args(["--version", "--no-default-config"]);
+        environment::prepare(&mut command, None);
+        let limits = Limits { time: VERSION_TIME.min(runner.limits.time), ..runner.limits.clone() };
+        let output = match (Runner { limits, lifeline: runner.lifeline.clone() }).run(command) {
             Ok(output) => output,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(ClangError::Run { path: shown, source }),
@@ -94,7 +126,7 @@ impl Clang {
         let text = String::from_utf8_lossy(&output.stdout);
         let version = text.lines().next().unwrap_or_default().to_owned();
         match major_version(&version) {
-            Some(CLANG_MAJOR) => Ok(Some(Self { path: path.to_owned(), version })),
+            Some(CLANG_MAJOR) => Ok(Some(Self { path, version, runner: runner.clone() })),
             Some(other) => Err(ClangError::Version { path: shown, found: other.to_string() }),
             None => Err(ClangError::Version { path: shown, found: format!("an unknown program ({version:?})") }),
         }
@@ -104,24 +136,28 @@ impl Clang {
         &self.version
     }
 
-    /// Compiles a job to bitcode at `bitcode`, and lists every file that was read, as a make rule, in `dependencies`.
-    /// The error is what clang said, in a line.
-    pub(crate) fn compile(&self, job: &Job, bitcode: &Path, dependencies: &Path) -> Result<(), String> {
+    pub(crate) fn lifeline(&self) -> &Lifeline {
+        &self.runner.lifeline
+    }
+
+    /// Compiles a job to bitcode. The error is what clang said, in a line.
+    pub(crate) fn compile(&self, job: &Job, outputs: Outputs<'_>) -> Result<(), String> {
         match job {
-            Job::Compile(job) => self.compile_source(job, bitcode, dependencies),
-            Job::Bitcode(job) => self.check_bitcode(job, bitcode),
+            Job::Compile(job) => self.compile_source(job, outputs),
+            Job::Bitcode(job) => self.check_bitcode(job, outputs),
         }
     }
 
-    fn compile_source(&self, job: &CompileJob, bitcode: &Path, dependencies: &Path) -> Result<(), String> {
+    fn compile_source(&self, job: &CompileJob, outputs: Outputs<'_>) -> Result<(), String> {
         let mut flags = job.flags.clone();
+        let started = Instant::now();
         for _ in 0..MAX_FLAG_RETRIES {
             let mut command = Command::new(&self.path);
             command.current_dir(&job.directory).args(&flags).args(OUR_FLAGS).args(ownership_macros());
-            command.args(["-MD", "-MT", "unit", "-MF"]).arg(dependencies);
-            command.arg("-o").arg(bitcode).arg("--").arg(&job.source);
-            let Err(failure) = run(command) else { return Ok(()) };
-            match without_rejected(&flags, &failure.stderr) {
+            command.args(["-MD", "-MT", "unit", "-MF"]).arg(outputs.dependencies);
+            command.arg("-o").arg(outputs.bitcode).arg("--").arg(&job.source);
+            let Err(failure) = self.run(command, outputs.scratch, started) else { return Ok(()) };
+            match without_rejected(&flags, &failure.stderr).filter(|_| failure.is_own()) {
                 Some(fewer) => flags = fewer,
                 None => return Err(failure.summary()),
             }
@@ -130,15 +166,28 @@ impl Clang {
     }
 
     /// Bitcode from elsewhere goes through clang too: a broken file may crash LLVM, and then only clang falls.
-    fn check_bitcode(&self, job: &BitcodeJob, bitcode: &Path) -> Result<(), String> {
+    fn check_bitcode(&self, job: &BitcodeJob, outputs: Outputs<'_>) -> Result<(), String> {
         let mut command = Command::new(&self.path);
-        command.args(OUR_FLAGS).args(["-Wno-override-module", "-x", "ir", "-o"]).arg(bitcode).arg("--").arg(&job.path);
-        run(command).map_err(|failure| format!("not bitcode that clang {CLANG_MAJOR} can read: {}", failure.summary()))
+        command.args(OUR_FLAGS).args(["-Wno-override-module", "-x", "ir", "-o"]).arg(outputs.bitcode);
+        command.arg("--").arg(&job.path);
+        self.run(command, outputs.scratch, Instant::now())
+            .map_err(|failure| format!("not bitcode that clang {CLANG_MAJOR} can read: {}", failure.summary()))
+    }
+
+    /// All tries for one unit, the first of which began at `started`, share the time of one.
+    fn run(&self, mut command: Command, scratch: &Path, started: Instant) -> Result<(), Failure> {
+        environment::prepare(&mut command, Some(scratch));
+        let time = self.runner.limits.time.saturating_sub(started.elapsed());
+        let limits = Limits { time, ..self.runner.limits.clone() };
+        let runner = Runner { limits, lifeline: self.runner.lifeline.clone() };
+        let finished = runner.run(command).map_err(|error| Failure::to_start(&error))?;
+        Failure::of(&finished, &runner.limits).map_or(Ok(()), Err)
     }
 
     /// Everything about how we call clang that changes what comes out.
     pub(crate) fn fingerprint(&self) -> String {
-        format!("{}\n{}\n{}", self.version, OUR_FLAGS.join(" "), OWNERSHIP_ATTRIBUTES.join(" "))
+        let (ours, attributes) = (OUR_FLAGS.join(" "), OWNERSHIP_ATTRIBUTES.join(" "));
+        format!("{}\n{ours}\n{attributes}\n{}", self.version, environment::fingerprint())
     }
 }
 
@@ -154,40 +203,6 @@ fn major_version(line: &str) -> Option<u32> {
     digits.parse().ok()
 }
 
-struct Failure {
-    status: String,
-    stderr: String,
-}
-
-impl Failure {
-    /// clang's first error, or what became of it.
-    fn summary(&self) -> String {
-        let error = self.stderr.lines().find(|l| l.contains("error: "));
-        let line = error.or_else(|| self.stderr.lines().find(|l| !l.trim().is_empty()));
-        match line {
-            Some(line) if self.status.is_empty() => line.trim().to_owned(),
-            Some(line) => format!("clang {}: {}", self.status, line.trim()),
-            None if self.status.is_empty() => "clang failed and said nothing".to_owned(),
-            None => format!("clang {} and said nothing", self.status),
-        }
-    }
-}
-
-fn run(mut command: Command) -> Result<(), Failure> {
-    let output = command.env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).output();
-    match output {
-        Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => {
-            let status = match output.status.code() {
-                Some(_) => String::new(),
-                None => "was killed".to_owned(),
-            };
-            Err(Failure { status, stderr: String::from_utf8_lossy(&output.stderr).into_owned() })
-        }
-        Err(error) => Err(Failure { status: format!("could not be run ({error})"), stderr: String::new() }),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,12 +212,5 @@ mod tests {
         assert_eq!(major_version("Debian clang version 19.1.7 (3~deb12u1)"), Some(19));
         assert_eq!(major_version("clang version 20.0.0git"), Some(20));
         assert_eq!(major_version("gcc (Debian 12.2.0) 12.2.0"), None);
-    }
-
-    #[test]
-    fn a_failure_is_told_by_its_first_error() {
-        let stderr = "a.c:1:2: note: x\na.c:3:4: error: expected ';'\nb.c: error: later".to_owned();
-        let failure = Failure { status: String::new(), stderr };
-        assert_eq!(failure.summary(), "a.c:3:4: error: expected ';'");
     }
 }

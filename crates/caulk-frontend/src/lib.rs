@@ -9,9 +9,12 @@
 mod cache;
 mod clang;
 mod dependencies;
+mod environment;
+mod failure;
 mod llvm;
 mod lower;
 mod read;
+mod regular;
 mod ssa;
 
 pub use cache::Cache;

@@ -9,7 +9,7 @@ use caulk_ir::{PackedUnit, Unit, verify};
 use rayon::prelude::*;
 
 use crate::cache::Cache;
-use crate::clang::Clang;
+use crate::clang::{Clang, Outputs};
 use crate::dependencies;
 use crate::llvm::Module;
 use crate::lower::lower_unit;
@@ -56,7 +56,7 @@ pub fn read_units(
     config: &Config,
     done: &(dyn Fn(&Job) + Sync),
 ) -> Result<Vec<Result<ReadUnit, LostUnit>>, ReadUnitsError> {
-    let scratch = tempfile::Builder::new().prefix("caulk-").tempdir().map_err(ReadUnitsError::TempDir)?;
+    let scratch = config.clang.lifeline().temp_folder().map_err(ReadUnitsError::TempDir)?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(config.threads)
         .stack_size(STACK_BYTES)
@@ -82,7 +82,7 @@ fn read_unit(job: &Job, config: &Config, scratch: &Path, number: usize) -> Resul
     let bitcode = scratch.join(format!("{number}.bc"));
     let rule = scratch.join(format!("{number}.d"));
     let started = SystemTime::now();
-    config.clang.compile(job, &bitcode, &rule)?;
+    config.clang.compile(job, Outputs { bitcode: &bitcode, dependencies: &rule, scratch })?;
     let lowered = lower_file(&bitcode, job.display());
     let files = files_read(job, &rule);
     let _ = std::fs::remove_file(&bitcode);

@@ -1,7 +1,7 @@
 //! From the arguments to lowered units, telling the user what was lost on the way.
 
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use caulk_capture::{Duplicates, Job, JobList, Request, collect};
 use caulk_explore::{Exploration, ExploreConfig, explore as run_stage_two};
@@ -9,6 +9,7 @@ use caulk_frontend::{Cache, Clang, Config, LostUnit, read_units};
 use caulk_ir::PackedUnit;
 use caulk_ir::entity::Entity;
 use caulk_models::Models;
+use caulk_process::{Limits, Runner};
 use caulk_program::{FuncId, Program, ProgramConfig, UnitId, UnitInput};
 use caulk_report::ReportConfig;
 use caulk_useflow::{Analysis, UseflowConfig};
@@ -19,6 +20,8 @@ use crate::neighbours::{self, Context};
 use crate::progress;
 
 const DEFAULT_CACHE: &str = ".caulk";
+/// More threads than this help on no machine that is known; each has a stack and may have a clang.
+const MAX_THREADS: usize = 256;
 
 /// Everything that was read.
 pub struct Read {
@@ -55,7 +58,22 @@ impl Read {
 }
 
 pub fn threads(options: &InputOptions) -> usize {
-    options.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+    options.jobs.map_or_else(cores, usize::from).min(MAX_THREADS)
+}
+
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// How clang is run: within what the options say, and no longer than Caulk itself.
+fn runner(options: &InputOptions) -> Runner {
+    let usual = Limits::DEFAULT;
+    let limits = Limits {
+        time: options.clang_timeout.map_or(usual.time, Duration::from_secs),
+        memory_bytes: options.clang_memory.map_or(usual.memory_bytes, |mebibytes| mebibytes << 20),
+        ..usual
+    };
+    Runner { limits, lifeline: options.lifeline.clone() }
 }
 
 /// What the user named, and the neighbours that define what it lacks.
@@ -70,7 +88,7 @@ pub fn read_given(options: &InputOptions) -> Result<Read, Error> {
 
 fn read_with(options: &InputOptions, with_neighbours: bool) -> Result<Read, Error> {
     let list = collect_jobs(options)?;
-    let clang = Clang::find(options.clang.as_deref())?;
+    let clang = Clang::find_for(options.clang.as_deref(), runner(options))?;
     let cache = if options.no_cache {
         None
     } else {
@@ -239,4 +257,21 @@ pub fn explore(options: &InputOptions, analysed: &Analysed) -> Result<Exploratio
     let exploration = in_pool(options, || run_stage_two(program, config, analysis, &ExploreConfig::default()));
     spinner.finish_and_clear();
     exploration
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::{MAX_THREADS, threads};
+    use crate::arguments::Arguments;
+
+    #[test]
+    fn the_number_of_threads_has_a_bound() {
+        for (jobs, expected) in [("1", 1), ("256", 256), ("5000", MAX_THREADS), ("18446744073709551615", MAX_THREADS)] {
+            let mut arguments = Arguments::parse_from(["caulk", "ir", "--jobs", jobs]);
+            let input = arguments.command.input_mut().expect("ir reads a project");
+            assert_eq!(threads(input), expected, "{jobs}");
+        }
+    }
 }

@@ -17,6 +17,7 @@ mod show;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
+use caulk_process::Lifeline;
 use clap::Parser;
 
 use arguments::{Arguments, Command};
@@ -24,7 +25,11 @@ use error::{Error, Exit};
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::parse();
-    let result = settings::apply(&mut arguments.command).and_then(|()| run(&arguments.command));
+    let lifeline = Lifeline::default();
+    arguments.command.tie_to(&lifeline);
+    let listening = lifeline.cut_by_signals().map_err(|e| Error::Usage(format!("cannot listen for signals: {e}")));
+    let result =
+        listening.and_then(|()| settings::apply(&mut arguments.command)).and_then(|()| run(&arguments.command));
     let exit = result.unwrap_or_else(|error| match error {
         // `caulk ir | head`: whoever reads has seen enough, and nothing went wrong.
         Error::Output(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Clean,

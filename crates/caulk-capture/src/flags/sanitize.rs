@@ -1,6 +1,7 @@
 //! The arguments of a foreign compile command, cut down to what clang may hear.
 
 use super::table::{self, Action, Form, Rule, Why};
+use super::target::is_plain_target;
 
 /// Flags for clang's inner command that builds use and that only change the language.
 const FRONT_END_ALLOWED: &[&str] = &["-fcxx-exceptions", "-fexceptions"];
@@ -72,6 +73,8 @@ impl<'a> Sanitizer<'a> {
             self.input(word);
         } else if let Some(rule) = table::find(word) {
             self.ruled(rule, word);
+        } else if names_a_path(word) {
+            self.drop(word, None, Why::Refused);
         } else if word.starts_with("-f") || word.starts_with("-m") {
             self.out.flags.push(word.to_owned());
         } else {
@@ -97,6 +100,8 @@ impl<'a> Sanitizer<'a> {
             Action::Keep if rule.form == Form::Alone => self.out.flags.push(word.to_owned()),
             Action::Keep => self.join(rule.name, value, word, next),
             Action::Join(name) => self.join(name, value, word, next),
+            Action::JoinTarget(_) if !is_plain_target(value) => self.drop(word, next, Why::Refused),
+            Action::JoinTarget(name) => self.join(name, value, word, next),
             Action::Replace(name) => self.out.flags.push(name.to_owned()),
             Action::Include => self.include(value, word, next),
             Action::NameOutput => {
@@ -190,6 +195,12 @@ impl<'a> Sanitizer<'a> {
     }
 }
 
+/// Whether a flag that the table does not know has a path for its value. The table knows all of them that matter to what a
+/// program means; of the others nobody here knows what clang does with the file.
+fn names_a_path(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(_, value)| value.contains('/') || value.starts_with('.'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,6 +236,20 @@ mod tests {
     fn a_value_that_looks_like_a_flag_stays_a_value() {
         check("-D -fplugin=x.so -DX", "-D-fplugin=x.so -DX");
         check("-o -fno-rtti -DX", "-DX");
+    }
+
+    #[test]
+    fn a_target_that_is_a_path_goes() {
+        check(
+            "--target=arm-none-eabi --gcc-triple=x86_64-linux-gnu",
+            "--target=arm-none-eabi --gcc-triple=x86_64-linux-gnu",
+        );
+        check("--target=./x -target ../y --target /z --gcc-triple=../w -DX", "-DX");
+    }
+
+    #[test]
+    fn an_unknown_flag_that_names_a_path_goes() {
+        check("-fread-this=./x -mread-that=/y/z -fsome=word -mcpu=cortex-m4", "-fsome=word -mcpu=cortex-m4");
     }
 
     #[test]

@@ -6,9 +6,11 @@
 //! A rule must agree with clang about how many words a flag takes: were a kept flag to take one word here and two there,
 //! clang would read a value as a flag.
 
-use Action::{Drop, Include, Join, Keep, PassToFrontEnd, PassToPreprocessor};
+use Action::{Drop, Include, Join, JoinTarget, Keep, PassToFrontEnd, PassToPreprocessor};
 use Form::{Alone, Attached, AttachedThenNext, Either, Long, Next};
 use Why::*;
+
+use super::refused;
 
 /// Why a flag is not passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -76,6 +78,8 @@ pub(crate) enum Action {
     Keep,
     /// The value is attached to this other spelling.
     Join(&'static str),
+    /// Likewise, if the value is a plain name of a target.
+    JoinTarget(&'static str),
     /// Passed on as this flag.
     Replace(&'static str),
     Drop(Why),
@@ -100,7 +104,7 @@ pub(crate) struct Rule {
     pub action: Action,
 }
 
-const fn rule(name: &'static str, form: Form, action: Action) -> Rule {
+pub(super) const fn rule(name: &'static str, form: Form, action: Action) -> Rule {
     Rule { name, form, action }
 }
 
@@ -146,7 +150,12 @@ const RULES: &[&[Rule]] = &[
     ASSEMBLER_AND_LINKER,
     PARALLEL,
     GCC_ONLY,
-    REFUSED,
+    refused::LOADS_CODE,
+    refused::READS_CONFIGURATION,
+    refused::STARTS_PROGRAMS,
+    refused::READS_COMPILED,
+    refused::REDIRECTS,
+    refused::WRITES,
 ];
 
 const PREPROCESSOR: &[Rule] = &[
@@ -172,7 +181,6 @@ const PREPROCESSOR: &[Rule] = &[
     rule("-nobuiltininc", Alone, Keep),
     rule("-undef", Alone, Keep),
     rule("-trigraphs", Alone, Keep),
-    rule("-traditional-cpp", Alone, Keep),
     rule("--embed-dir", Long, Join("--embed-dir=")),
     rule("--define-macro", Long, Join("-D")),
     rule("--undefine-macro", Long, Join("-U")),
@@ -214,13 +222,13 @@ const LANGUAGE_AND_TARGET: &[Rule] = &[
     rule("-pthread", Alone, Keep),
     rule("-EB", Alone, Keep),
     rule("-EL", Alone, Keep),
-    rule("-target", Next, Join("--target=")),
-    rule("--target", Long, Join("--target=")),
+    rule("-target", Next, JoinTarget("--target=")),
+    rule("--target", Long, JoinTarget("--target=")),
     rule("--sysroot", Long, Join("--sysroot=")),
     rule("--gcc-toolchain", Long, Join("--gcc-toolchain=")),
     rule("-gcc-toolchain", Next, Join("--gcc-toolchain=")),
     rule("--gcc-install-dir", Long, Join("--gcc-install-dir=")),
-    rule("--gcc-triple", Long, Join("--gcc-triple=")),
+    rule("--gcc-triple", Long, JoinTarget("--gcc-triple=")),
     rule("-arch", Next, Drop(Unknown)),
     // What plan9 extensions are used for in practice (anonymous tagged members) Microsoft's cover.
     rule("-fplan9-extensions", Alone, Action::Replace("-fms-extensions")),
@@ -589,78 +597,6 @@ const GCC_ONLY: &[Rule] = &[
     rule("-mveclibabi=", Attached, Drop(GccOnly)),
     rule("-mword-relocations", Alone, Drop(GccOnly)),
     rule("-mexplicit-relocs", Attached, Drop(GccOnly)),
-];
-
-/// Loads code, starts programs, writes files, or makes clang read other files than the ones named.
-const REFUSED: &[Rule] = &[
-    rule("-fplugin", Attached, Drop(Refused)),
-    rule("-fpass-plugin", Attached, Drop(Refused)),
-    rule("--hipspv-pass-plugin=", Attached, Drop(Refused)),
-    rule("-load", Either, Drop(Refused)),
-    rule("-load-pass-plugin", Attached, Drop(Refused)),
-    rule("-plugin", Either, Drop(Refused)),
-    rule("-add-plugin", Next, Drop(Refused)),
-    rule("-wrapper", Next, Drop(Refused)),
-    rule("-B", Either, Drop(Refused)),
-    rule("--prefix", Long, Drop(Refused)),
-    rule("-specs", Long, Drop(Refused)),
-    rule("--specs", Long, Drop(Refused)),
-    rule("-fuse-ld", Attached, Drop(Refused)),
-    rule("--ld-path", Long, Drop(Refused)),
-    rule("-ccc-", Attached, Drop(Refused)),
-    rule("-ccc-gcc-name", Next, Drop(Refused)),
-    rule("-ccc-install-dir", Next, Drop(Refused)),
-    rule("-b", Either, Drop(Refused)),
-    rule("-V", Either, Drop(Refused)),
-    rule("-fintegrated-cc1", Alone, Drop(Refused)),
-    rule("-cc1", Attached, Drop(Refused)),
-    rule("-emit-", Attached, Drop(Refused)),
-    rule("--emit-", Attached, Drop(Refused)),
-    rule("--precompile", Alone, Drop(Refused)),
-    rule("--analyze", Attached, Drop(Refused)),
-    rule("-mllvm", Next, Drop(Refused)),
-    rule("-mllvm=", Attached, Drop(Refused)),
-    rule("-mmlir", Next, Drop(Refused)),
-    rule("-mthread-model", Next, Drop(Refused)),
-    rule("-X", AttachedThenNext, Drop(Refused)),
-    rule("--config", Long, Drop(Refused)),
-    rule("--config-system-dir", Long, Drop(Refused)),
-    rule("--config-user-dir", Long, Drop(Refused)),
-    rule("--rsp-quoting", Long, Drop(Refused)),
-    rule("-resource-dir", Either, Drop(Refused)),
-    rule("-ivfsoverlay", Either, Drop(Refused)),
-    rule("-vfsoverlay", Either, Drop(Refused)),
-    rule("--vfsoverlay", Long, Drop(Refused)),
-    rule("-iapinotes-modules", Either, Drop(Refused)),
-    rule("-serialize-diagnostics", Next, Drop(Refused)),
-    rule("--serialize-diagnostics", Long, Drop(Refused)),
-    rule("-index-store-path", Next, Drop(Refused)),
-    rule("-index-unit-output-path", Next, Drop(Refused)),
-    rule("-dumpdir", Next, Drop(Refused)),
-    rule("-dumpbase", Next, Drop(Refused)),
-    rule("-dumpbase-ext", Next, Drop(Refused)),
-    rule("-dsym-dir", Next, Drop(Refused)),
-    rule("-aux-info", Either, Drop(Refused)),
-    rule("-auxbase", Next, Drop(Refused)),
-    rule("-auxbase-strip", Next, Drop(Refused)),
-    rule("-gen-cdb-fragment-path", Next, Drop(Refused)),
-    rule("-gsplit-dwarf", Attached, Drop(Refused)),
-    rule("-gen-reproducer", Attached, Drop(Refused)),
-    rule("-fcrash-diagnostics", Attached, Drop(Refused)),
-    rule("-fembed-offload-object=", Attached, Drop(Refused)),
-    rule("-fthinlto-index=", Attached, Drop(Refused)),
-    rule("-fthin-link-bitcode=", Attached, Drop(Refused)),
-    rule("-frandomize-layout-seed", Attached, Drop(Refused)),
-    // Modules are written to a cache that the build owns, and clang's default cache is outside the project.
-    rule("-fmodule", Attached, Drop(Refused)),
-    rule("-fmodules-user-build-path", Next, Drop(Refused)),
-    rule("-fcxx-modules", Alone, Drop(Refused)),
-    rule("-fimplicit-module", Attached, Drop(Refused)),
-    rule("-fbuiltin-module-map", Alone, Drop(Refused)),
-    rule("-fprebuilt-", Attached, Drop(Refused)),
-    rule("-fbuild-session-", Attached, Drop(Refused)),
-    rule("-module-dependency-dir", Next, Drop(Refused)),
-    rule("-module-file-info", Alone, Drop(Refused)),
 ];
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod check;
 
 use std::path::PathBuf;
 
+use caulk_process::Lifeline;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use check::{AllocFailureArgument, CheckOptions, ColorArgument, ConfidenceArgument, ReportFormat};
@@ -54,6 +55,15 @@ impl Command {
         }
     }
 
+    /// Lets what the command starts end with Caulk.
+    pub fn tie_to(&mut self, lifeline: &Lifeline) {
+        if let Command::Capture(options) = self {
+            options.lifeline = lifeline.clone();
+        } else if let Some(input) = self.input_mut() {
+            input.lifeline = lifeline.clone();
+        }
+    }
+
     pub fn models_mut(&mut self) -> Option<&mut ModelOptions> {
         match self {
             Command::Check(options) => Some(&mut options.models),
@@ -98,7 +108,7 @@ pub struct InputOptions {
     #[arg(long)]
     pub no_neighbours: bool,
 
-    /// How many units to work on at once [default: all cores].
+    /// How many units to work on at once, at most 256 [default: all cores].
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<std::num::NonZeroUsize>,
 
@@ -113,6 +123,14 @@ pub struct InputOptions {
     /// The clang to use [default: clang-19, or clang if it is version 19].
     #[arg(long, value_name = "PATH")]
     pub clang: Option<PathBuf>,
+
+    /// Seconds that clang may take for a unit [default: 300].
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub clang_timeout: Option<u64>,
+
+    /// Mebibytes of memory that clang may take for a unit [default: 4096].
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(512..=1 << 30))]
+    pub clang_memory: Option<u64>,
 
     /// Say nothing but results and errors.
     #[arg(short, long)]
@@ -129,6 +147,10 @@ pub struct InputOptions {
     /// Folders of headers that are not the user's, if the settings name any.
     #[arg(skip)]
     pub system_folders: Vec<String>,
+
+    /// What ends with Caulk.
+    #[arg(skip)]
+    pub lifeline: Lifeline,
 
     /// Flags for clang, for sources that no database describes; added to those of a database.
     #[arg(last = true, value_name = "CLANG_FLAGS")]
@@ -343,6 +365,10 @@ pub struct CaptureOptions {
     /// Where to write the database.
     #[arg(short, long, value_name = "FILE", default_value = caulk_capture::DATABASE_NAME)]
     pub output: PathBuf,
+
+    /// What ends with Caulk.
+    #[arg(skip)]
+    pub lifeline: Lifeline,
 
     /// The build, such as `make -j4`.
     #[arg(last = true, required = true, value_name = "BUILD")]

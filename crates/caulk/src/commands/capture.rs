@@ -5,7 +5,7 @@ use crate::error::{Error, Exit};
 
 pub fn run(options: &CaptureOptions) -> Result<Exit, Error> {
     let cwd = std::env::current_dir().map_err(|e| Error::Usage(format!("the current directory is gone: {e}")))?;
-    let recorded = caulk_capture::record(&options.build, &options.output, &cwd)?;
+    let recorded = caulk_capture::record(&options.build, &options.output, &cwd, &options.lifeline)?;
     eprintln!("caulk: {} compilations written to {}", recorded.entries, options.output.display());
     if recorded.build_succeeded() {
         return Ok(Exit::Clean);

@@ -42,7 +42,7 @@ pub fn run(options: &WhyOptions) -> Result<Exit, Error> {
     for function in functions {
         let Some(body) = program.body(function) else { continue };
         let second = SecondLook::new(&analysed, function, &sources, &root);
-        let answer = Answer { analysed: &analysed, function, body: &body, line, second };
+        let answer = Answer { analysed: &analysed, function, body: &body, line, second, sources: &sources };
         let text = answer.text(&explainer.stories(function));
         if said.insert(text.clone()) {
             out.write_all(text.as_bytes())?;
@@ -74,6 +74,7 @@ struct Answer<'a> {
     body: &'a Body,
     line: u32,
     second: SecondLook<'a>,
+    sources: &'a Sources,
 }
 
 impl Answer<'_> {
@@ -111,9 +112,9 @@ impl Answer<'_> {
 
     /// The line as it stands in the file, if that can be read.
     fn source(&self, line: u32) -> Option<String> {
-        let text = std::fs::read(self.file()).ok()?;
-        let text = String::from_utf8_lossy(&text);
-        text.lines().nth(line as usize - 1).map(|l| l.trim().to_owned()).filter(|l| !l.is_empty())
+        let file = self.sources.get(self.file())?;
+        let text = String::from_utf8_lossy(file.line(line)?);
+        Some(text.trim().to_owned()).filter(|l| !l.is_empty())
     }
 
     fn write_story(&self, text: &mut String, story: &ObjectStory) {

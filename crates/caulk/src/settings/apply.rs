@@ -8,6 +8,7 @@ use caulk_report::suppress::Ignore;
 use super::{IgnoreSetting, Settings};
 use crate::arguments::{CheckOptions, Command, InputOptions, ModelOptions};
 use crate::error::Error;
+use crate::input::cores;
 
 /// Settings of the project for a command that reads one.
 pub fn apply(command: &mut Command) -> Result<(), Error> {
@@ -42,7 +43,10 @@ impl Settings {
         input.system_folders = self.system_folders.clone();
         input.no_cache |= self.no_cache;
         input.quiet |= self.quiet;
-        input.jobs = input.jobs.or(self.jobs);
+        // A project may ask for less than usual of the machine, and not for more.
+        input.jobs = input.jobs.or(self.jobs.filter(|jobs| jobs.get() < cores()));
+        input.clang_timeout = input.clang_timeout.or(self.clang_timeout);
+        input.clang_memory = input.clang_memory.or(self.clang_memory);
         input.cache = input.cache.take().or_else(|| self.cache.as_deref().map(|p| self.path(p)));
     }
 

@@ -9,6 +9,7 @@ use std::num::NonZeroUsize;
 use std::path::{Component, Path, PathBuf};
 
 use caulk_models::nearest;
+use caulk_process::Limits;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -37,8 +38,14 @@ pub struct Settings {
     pub no_neighbours: bool,
     /// Flags for clang, added to those of the database.
     pub flags: Vec<String>,
-    /// How many units to work on at once.
+    /// How many units to work on at once; no more than there are cores.
     pub jobs: Option<NonZeroUsize>,
+    /// Seconds that clang may take for a unit; the command line alone can give it more than the usual 300.
+    #[schemars(range(min = 1, max = 300))]
+    pub clang_timeout: Option<u64>,
+    /// Mebibytes of memory that clang may take for a unit; the command line alone can give it more than the usual 4096.
+    #[schemars(range(min = 512, max = 4096))]
+    pub clang_memory: Option<u64>,
     /// Where lowered units are kept between runs; below this folder.
     pub cache: Option<PathBuf>,
     /// Keep nothing between runs.
@@ -135,6 +142,18 @@ impl Settings {
         let wrong = |what: String| Err(Error::Usage(format!("{}: {what}", path.display())));
         if self.report_level.is_some_and(|level| level > 2) {
             return wrong("report-level is 0, 1 or 2".to_owned());
+        }
+        let usual = Limits::DEFAULT;
+        let bounds = [
+            ("clang-timeout", self.clang_timeout, 1, usual.time.as_secs()),
+            ("clang-memory", self.clang_memory, 512, usual.memory_bytes >> 20),
+        ];
+        for (key, value, least, most) in bounds {
+            if value.is_some_and(|value| value < least || value > most) {
+                return wrong(format!(
+                    "{key} is from {least} to {most}; give clang more with --{key} on the command line"
+                ));
+            }
         }
         for (key, written) in [("cache", &self.cache), ("output", &self.output)] {
             if written.as_ref().is_some_and(|p| !stays_below(p)) {
