@@ -36,7 +36,7 @@ pub struct Frame<'a> {
     pub order: EntityVec<BlockId, u32>,
     pub blocks_by_order: Vec<BlockId>,
     pub liveness: Liveness,
-    /// Whether anything but a mere assignment uses a value.
+    /// Whether anything uses a value, be it only that a variable is set to it.
     pub is_used: EntityVec<InstId, bool>,
     /// Whether a condition of the function depends on a value, through memory too.
     pub is_tested: EntityVec<InstId, bool>,
@@ -210,7 +210,7 @@ fn last_field(steps: &[Step]) -> Option<(caulk_ir::StructId, u64)> {
 
 fn used_values(body: &Body) -> EntityVec<InstId, bool> {
     let mut used: EntityVec<InstId, bool> = vec![false; body.insts.len()].into();
-    for inst in body.insts.values().filter(|inst| !matches!(inst, Inst::Bind { .. })) {
+    for inst in body.insts.values() {
         inst.for_each_operand(|operand| {
             if let Operand::Value(v) = *operand {
                 used[v] = true;

@@ -2,7 +2,7 @@
 
 use caulk_ir::InstId;
 use caulk_program::{FuncId, Program};
-use caulk_useflow::{Analysis, Candidate, Event as StageOneEvent, UseflowConfig};
+use caulk_useflow::{Analysis, Candidate, Event as StageOneEvent, Loss, UseflowConfig};
 use rayon::prelude::*;
 
 use crate::call::Wanted;
@@ -130,7 +130,7 @@ fn explore_function(world: &World<'_>, function: FuncId, wants_edges: bool) -> (
         if done[first] || !is_examined(&candidates[first]) {
             continue;
         }
-        if candidates[first].is_question && !may_fail(world, &candidates[first]) {
+        if candidates[first].loss == Loss::Question && !may_fail(world, &candidates[first]) {
             verdicts[first] = Verdict::Refuted(Layer::Ownership);
             continue;
         }
@@ -164,12 +164,12 @@ fn may_fail(world: &World<'_>, candidate: &Candidate) -> bool {
 }
 
 fn is_examined(candidate: &Candidate) -> bool {
-    candidate.slot.is_none() && (!candidate.hidden || candidate.is_question)
+    candidate.loss.is_on_path() && (!candidate.hidden || candidate.loss == Loss::Question)
 }
 
 fn verdict(search: &Search<'_, '_>, index: usize, candidate: &Candidate) -> Verdict {
     // What a callee may refuse for reasons that the caller knows better is no leak; that an allocation fails in it is one.
-    let found = search.found[index].as_ref().filter(|found| !candidate.is_question || found.needs_failure);
+    let found = search.found[index].as_ref().filter(|found| candidate.loss != Loss::Question || found.needs_failure);
     match found {
         Some(Found { steps, is_blurred, needs_failure, failure_tested, is_unproved }) => Verdict::Confirmed(Witness {
             steps: steps.clone(),

@@ -82,6 +82,11 @@ impl ValueTable {
         self.nodes[id.0 as usize]
     }
 
+    /// The value of a parameter that is a pointer, if anything uses it.
+    pub fn parameter(&self, index: u32) -> Option<ValueId> {
+        self.index.get(&ValueNode::Param(index)).copied()
+    }
+
     /// How many loads lead from the root to a value.
     pub fn depth(&self, id: ValueId) -> u8 {
         self.depths[id.0 as usize]

@@ -59,6 +59,11 @@ pub struct Types {
 }
 
 impl Types {
+    /// Types of which some structure has one inside of it.
+    pub fn embedded(&self) -> impl Iterator<Item = TypeId> + '_ {
+        self.infos.values().flat_map(|info| info.fields.iter()).filter_map(FieldInfo::embedded)
+    }
+
     /// Unifies the types of all units: by their C++ identity or else their name, and by layout, so that equal names
     /// in different programs stay apart. A type whose fields a unit does not list is the first of its name and size
     /// that has them listed elsewhere.

@@ -6,7 +6,7 @@ use std::path::Path;
 use caulk_ir::{Body, CompareOp, Constant, Inst, InstId, Operand};
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
-use caulk_useflow::{Analysis, Candidate, Event, Kind as CandidateKind, Slot, holder_name};
+use caulk_useflow::{Analysis, Candidate, Event, Kind as CandidateKind, Loss, Slot, holder_name};
 
 use crate::config::ReportConfig;
 use crate::finding::{Call, Confidence, Finding, Kind, Site, Step, StepKind};
@@ -48,7 +48,7 @@ impl<'a> Narrator<'a> {
 
     /// The finding, without its fingerprint: that depends on the others.
     pub fn finding(&self, candidate: &Candidate, evidence: &Evidence) -> Finding {
-        let variable = match candidate.slot {
+        let variable = match candidate.loss.slot() {
             Some(slot) if candidate.variable.is_none() => Some(self.field_name(slot)),
             _ => holder_name(self.program, self.analysis, candidate),
         };
@@ -103,7 +103,7 @@ impl<'a> Narrator<'a> {
     }
 
     fn allocation(&self, candidate: &Candidate) -> Call {
-        let call = match (candidate.slot, candidate.chain.first()) {
+        let call = match (candidate.loss.slot(), candidate.chain.first()) {
             // What a field holds is allocated elsewhere: where it was first put there.
             (Some(_), Some(&(function, line))) => self.sites.call_in_line(function, line, None),
             _ => self.sites.call(candidate.function, candidate.allocation),
@@ -178,15 +178,22 @@ impl Story<'_, '_> {
     /// Why it is lost, in words that follow "is leaked here: ".
     fn reason(&self, evidence: &Evidence) -> String {
         let Candidate { function, place, allocation, exit, .. } = *self.candidate;
-        if self.candidate.slot.is_some() {
-            if self.candidate.variable.is_some() {
-                return "it is taken out of the list, and neither freed, kept nor returned".to_owned();
-            }
-            if self.is_store(place) {
+        match self.candidate.loss {
+            Loss::Path | Loss::Question => {}
+            Loss::Unlinked(_) => return "it is taken out of the list, and neither freed, kept nor returned".to_owned(),
+            Loss::OverwrittenField(_) => {
                 return "the field is overwritten, and nothing frees or moves what it held".to_owned();
             }
-            let by = self.narrator.sites.callee(function, place).unwrap_or_else(|| "this".to_owned());
-            return format!("{by} frees what holds it, and nothing frees the field first");
+            Loss::MissedField(_) => {
+                let by = self.narrator.sites.callee(function, place).unwrap_or_else(|| "this".to_owned());
+                return format!("{by} frees what holds it, and nothing frees the field first");
+            }
+            Loss::PassedOver(_) => {
+                return "the other fields of the structure are freed here, and nothing frees this one".to_owned();
+            }
+            Loss::NeverFreed(_) => {
+                return "its fields are freed here, and nothing in the program frees the structure itself".to_owned();
+            }
         }
         let ends = evidence.witness.iter().rev().filter(|s| s.function == function && s.inst == place);
         let end = ends.map(|s| s.event).find(|e| matches!(e, WitnessEvent::Object(_)));
@@ -207,11 +214,6 @@ impl Story<'_, '_> {
     /// Whether the call puts something else where the object was.
     fn is_overwritten(&self, call: InstId) -> bool {
         self.candidate.trail.iter().any(|(inst, event)| *inst == call && matches!(event, Event::Overwritten))
-    }
-
-    fn is_store(&self, inst: InstId) -> bool {
-        let body = self.narrator.sites.body(self.candidate.function);
-        body.is_some_and(|body| matches!(body.insts[inst], Inst::Store { .. }))
     }
 
     fn is_at_return(&self, inst: InstId) -> bool {

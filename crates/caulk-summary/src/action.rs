@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use caulk_memory::{AccessPath, PathRoot, Relation};
+use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
 use caulk_models::{FamilyId, Room};
 use caulk_program::FuncId;
 use serde::{Deserialize, Serialize};
@@ -72,7 +72,8 @@ impl Action {
         };
         match (&self.subject, &self.to) {
             (Subject::Alloc(_), Destination::Store(to)) => match to.root {
-                PathRoot::Return | PathRoot::Param(_) => !far(to),
+                PathRoot::Return => !far(to),
+                PathRoot::Param(_) => !far(to) && (!unsure || is_near(to)),
                 PathRoot::Global(_) => false,
             },
             (Subject::Alloc(_), _) => false,
@@ -81,6 +82,15 @@ impl Action {
             }
             (Subject::Value(path), _) => !far(path),
         }
+    }
+}
+
+/// Whether a place is a field of what the caller gives, or an element of an array that such a field points to.
+fn is_near(path: &AccessPath) -> bool {
+    match path.steps.as_slice() {
+        [] | [_] => true,
+        [_, element] => element.offset == Offset::Any,
+        _ => false,
     }
 }
 
@@ -176,6 +186,30 @@ impl Summary {
         self.drop_unused_blocks();
     }
 
+    /// Blocks of which it is only known that they may be put into one place become one: whichever it is, the place owns it.
+    pub fn merge_opaque_blocks(&mut self, max_cases: usize) {
+        let mut first: Vec<(AccessPath, BlockId)> = Vec::new();
+        let mut merged: Vec<(BlockId, BlockId)> = Vec::new();
+        for action in &self.actions {
+            let (Subject::Alloc(block), Destination::Store(to)) = (&action.subject, &action.to) else { continue };
+            let is_only = self.actions.iter().filter(|a| a.subject == action.subject).count() == 1;
+            if !action.guard.is_hidden() || !is_only || matches!(to.root, PathRoot::Return) {
+                continue;
+            }
+            match first.iter().find(|(place, _)| place.same_place(to)) {
+                Some((_, known)) => merged.push((*block, *known)),
+                None => first.push((to.clone(), *block)),
+            }
+        }
+        for (block, into) in merged {
+            let cases = std::mem::take(&mut self.blocks[block.0 as usize].cases);
+            let known = &mut self.blocks[into.0 as usize].cases;
+            known.extend(cases);
+            *known = Case::merge(std::mem::take(known), max_cases);
+            self.actions.retain(|action| action.subject != Subject::Alloc(block));
+        }
+    }
+
     /// Blocks that no action speaks of any more go, and the others are numbered anew.
     pub fn drop_unused_blocks(&mut self) {
         let mut renumber: Vec<Option<BlockId>> = vec![None; self.blocks.len()];
@@ -246,6 +280,12 @@ impl Summary {
         };
         let mut told = self.actions.iter().filter(|a| a.subject == Subject::Alloc(block)).peekable();
         told.peek().is_some() && told.all(|a| is_returned(&a))
+    }
+
+    /// Whether the result may be a fresh block.
+    pub fn returns_fresh(&self) -> bool {
+        let is_result = |to: &Destination| matches!(to, Destination::Store(path) if path.root == PathRoot::Return && path.steps.is_empty());
+        self.actions.iter().any(|a| matches!(a.subject, Subject::Alloc(_)) && is_result(&a.to))
     }
 
     pub fn allocates(&self) -> bool {

@@ -13,6 +13,8 @@ pub struct Case {
     pub needs: Vec<Known>,
     /// What the caller finds in its memory afterwards: an error that is not set.
     pub leaves: Vec<Known>,
+    /// Bits of what the caller gave, and what they must be: `flags & 4` is not zero.
+    pub masks: Vec<(AccessPath, i64, Relation)>,
 }
 
 impl Case {
@@ -24,7 +26,8 @@ impl Case {
 
     /// The case that covers both: what either needs, and what both leave.
     pub fn join(&self, other: &Case) -> Case {
-        Case { needs: shared(&self.needs, &other.needs), leaves: shared(&self.leaves, &other.leaves) }
+        let masks = self.masks.iter().filter(|mask| other.masks.contains(mask)).cloned().collect();
+        Case { needs: shared(&self.needs, &other.needs), leaves: shared(&self.leaves, &other.leaves), masks }
     }
 
     /// Makes one case of those with equal results, and one of all if there are still more than `max`.
@@ -62,7 +65,7 @@ mod tests {
 
     fn case(result: i64, needs: &[Known]) -> Case {
         let result = (AccessPath::root(PathRoot::Return), Relation::Eq(result));
-        Case { needs: [&[result], needs].concat(), leaves: Vec::new() }
+        Case { needs: [&[result], needs].concat(), ..Case::default() }
     }
 
     #[test]

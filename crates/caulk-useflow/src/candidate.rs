@@ -2,7 +2,7 @@
 
 use caulk_ir::{InstId, VarId};
 use caulk_models::FamilyId;
-use caulk_program::FuncId;
+use caulk_program::{FuncId, TypeId};
 use caulk_summary::BlockId;
 
 use crate::history::Event;
@@ -14,6 +14,43 @@ pub enum Kind {
     Lost,
     /// Still held by a local at the end.
     Forgotten,
+}
+
+/// How an object comes to be without an owner, as far as stage one can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Loss {
+    /// On a path of the function that the object is followed through.
+    Path,
+    /// The same, but a small callee frees or keeps it in cases that only its execution can tell apart: stage two is asked whether
+    /// there are others.
+    Question,
+    /// A structure is freed, and nothing frees what this field of it holds.
+    MissedField(Slot),
+    /// A function that frees the other fields of a structure passes this one over.
+    PassedOver(Slot),
+    /// A field is written over, and what it held is neither freed nor moved.
+    OverwrittenField(Slot),
+    /// A node is taken out of a list by this link, and left.
+    Unlinked(Slot),
+    /// The fields of a structure are freed, and nothing in the program frees such a structure.
+    NeverFreed(TypeId),
+}
+
+impl Loss {
+    /// The field that held the object, for what is lost with or from its holder.
+    pub fn slot(self) -> Option<Slot> {
+        match self {
+            Loss::MissedField(slot) | Loss::PassedOver(slot) | Loss::OverwrittenField(slot) | Loss::Unlinked(slot) => {
+                Some(slot)
+            }
+            Loss::Path | Loss::Question | Loss::NeverFreed(_) => None,
+        }
+    }
+
+    /// Whether it is on a path that stage two can follow.
+    pub fn is_on_path(self) -> bool {
+        matches!(self, Loss::Path | Loss::Question)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -32,13 +69,9 @@ pub struct Candidate {
     pub exit: InstId,
     pub kind: Kind,
     pub variable: Option<VarId>,
-    /// The field that held it, for what is lost with its holder.
-    pub slot: Option<Slot>,
+    pub loss: Loss,
     /// Rests on something that stage one could not see.
     pub hidden: bool,
-    /// A small callee frees or keeps it on some ways that only its execution can tell apart: stage two is asked whether there
-    /// are others.
-    pub is_question: bool,
     /// Part of a larger object made by the same call.
     pub is_part: bool,
     pub trail: Vec<(InstId, Event)>,

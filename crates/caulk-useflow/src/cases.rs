@@ -1,11 +1,11 @@
 //! The cases in which a call hands out a block, each a start of its own for the object.
 
 use caulk_ir::InstId;
-use caulk_memory::{Cell, Offset, Relation};
+use caulk_memory::{AccessPath, Cell, Offset, Relation};
 use caulk_summary::Case;
 
 use crate::fact_list::learn;
-use crate::facts::{FactList, Key};
+use crate::facts::{FactList, Key, number_of};
 use crate::function::{Resolved, View};
 use crate::modified::field_place;
 use crate::objects::{Fresh, given, rests_on_null_parameter};
@@ -37,6 +37,9 @@ fn facts_of_case(
     object: &mut Fresh,
 ) -> Option<(FactList, bool)> {
     let call = object.call;
+    if case.masks.iter().any(|mask| excludes(view, call, mask)) {
+        return None;
+    }
     let mut is_choice = false;
     for (path, relation) in &case.needs {
         let facts = given(view, call, path, *relation)?;
@@ -53,6 +56,13 @@ fn facts_of_case(
         }
     }
     Some((before, is_choice))
+}
+
+/// Whether the constant that a call passes has not the bits that are needed.
+fn excludes(view: &mut View<'_>, call: InstId, (path, mask, relation): &(AccessPath, i64, Relation)) -> bool {
+    let Some(Resolved::Operand(operand)) = view.resolve(call, path) else { return false };
+    let number = view.body.constant(operand).and_then(number_of);
+    number.is_some_and(|number| !relation.holds(number & mask))
 }
 
 /// Remembers what the function's own caller must have left in the place that the object is put into.

@@ -287,8 +287,7 @@ pub fn effect_of<'a>(
     summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
 ) -> Option<CallEffect<'a>> {
     let targets = program.targets(site);
-    // Where more may be called than was found, they may do anything.
-    if targets.is_empty() || site.outcome != Outcome::Resolved {
+    if targets.is_empty() || site.outcome == Outcome::Unresolved {
         return Some(CallEffect { summary: Cow::Owned(Summary::default()), unknown: true });
     }
     let summaries: SmallVec<[&'a Summary; 4]> = targets.iter().filter_map(|&t| summary_of(t)).collect();
@@ -301,10 +300,11 @@ pub fn effect_of<'a>(
         [only] => Cow::Borrowed(*only),
         several => Cow::Owned(combine(several, many)),
     };
-    let effect = CallEffect { summary, unknown: false };
+    // Where more may be called than was found, they may do anything to what they are given.
+    let effect = CallEffect { summary, unknown: site.outcome != Outcome::Resolved };
     let tells = |s: &Summary| s.nonnull_result || s.result_inside.is_some() || !s.ensures.is_empty();
     let says_something = |s: &Summary| !s.is_empty() || tells(s);
-    says_something(&effect.summary).then_some(effect)
+    (effect.unknown || says_something(&effect.summary)).then_some(effect)
 }
 
 /// The effect of a call that may reach several functions: what all do is certain; what some do takes the argument all the

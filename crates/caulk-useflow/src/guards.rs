@@ -1,6 +1,6 @@
 //! From the exits of a function to the guard of an effect: told, given or hidden (the design's "Guards").
 
-use caulk_ir::{Inst, InstId, Operand, Type};
+use caulk_ir::{BinaryOp, Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, PathRoot, Relation, ValueNode};
 use caulk_summary::{Case, Guard, Known};
 use smallvec::SmallVec;
@@ -187,7 +187,8 @@ pub const MAX_CASES: usize = 4;
 
 /// The cases in which a block is handed out: what the caller must have given and gets back, and what it finds in its memory.
 pub fn cases(view: &mut View<'_>, handed: &[(InstId, Alternative)]) -> Vec<Case> {
-    let cases = handed.iter().map(|exit| Case { needs: needs(view, exit), leaves: leaves(view, exit) }).collect();
+    let mut case = |exit| Case { needs: needs(view, exit), leaves: leaves(view, exit), masks: masks(view, exit) };
+    let cases = handed.iter().map(&mut case).collect();
     Case::merge(cases, MAX_CASES)
 }
 
@@ -207,6 +208,19 @@ fn needs(view: &mut View<'_>, (exit, alternative): &(InstId, Alternative)) -> Ve
     }
     needs.truncate(MAX_KNOWN);
     needs
+}
+
+/// What is known at an exit of bits of the arguments.
+fn masks(view: &View<'_>, (_, alternative): &(InstId, Alternative)) -> Vec<(AccessPath, i64, Relation)> {
+    let mask = |(key, relation): &crate::facts::Fact| {
+        let Key::Binary(BinaryOp::And, of, mask) = view.keys.get(*key) else { return None };
+        let Key::Inst(inst) = view.keys.get(of) else { return None };
+        match view.body.insts[inst] {
+            Inst::Param { index, .. } => Some((AccessPath::root(PathRoot::Param(index)), mask, *relation)),
+            _ => None,
+        }
+    };
+    alternative.facts.iter().filter_map(mask).take(MAX_KNOWN).collect()
 }
 
 /// Whether some return of the function gives back a negative constant, and this one does not.

@@ -16,6 +16,7 @@ mod config;
 mod containers;
 mod contract;
 mod counters;
+mod destructors;
 mod dot;
 mod explain;
 mod fact_list;
@@ -44,7 +45,7 @@ mod survey;
 mod swallow;
 mod unlinked;
 
-pub use candidate::{Candidate, Kind};
+pub use candidate::{Candidate, Kind, Loss};
 pub use config::UseflowConfig;
 pub use dot::useflow_dot;
 pub use explain::{Explainer, ObjectStory, StoryEnd, Verdict, holder_name};

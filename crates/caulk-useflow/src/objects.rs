@@ -104,6 +104,8 @@ fn fresh_block(
         first: Alternative::new(event),
         starts: Vec::new(),
     };
+    // The further away the allocator, the less is left of the conditions on the way to it.
+    let is_near = object.chain.len() <= view.config.max_opaque_chain;
     for action in &summary.actions {
         if action.subject != Subject::Alloc(BlockId(index)) {
             continue;
@@ -128,8 +130,9 @@ fn fresh_block(
                     return None;
                 }
             }
-            // Whether it comes to be nothing here can tell: it may (the design's "two directions of doubt").
-            Guard::Hidden | Guard::Limited(..) if !is_result(to) => {
+            // Whether it comes to be nothing here can tell: it may (the design's "two directions of doubt"). Not so where a bound
+            // kept the callee from being understood, or where a result may be of several kinds.
+            Guard::Hidden | Guard::Limited(..) if is_callers_memory(to) && !summary.cut && is_near => {
                 object.hidden = false;
                 object.is_opaque = true;
             }
@@ -150,9 +153,9 @@ fn fresh_block(
     (!object.starts.is_empty()).then_some(object)
 }
 
-/// Whether a path is the returned value itself.
-fn is_result(path: &AccessPath) -> bool {
-    path.root == PathRoot::Return && path.steps.is_empty()
+/// Whether a path is in memory that the caller gives.
+fn is_callers_memory(path: &AccessPath) -> bool {
+    matches!(path.root, PathRoot::Param(_)) && !path.steps.is_empty()
 }
 
 /// Puts a fresh object where the callee put it. False when that place cannot be named here.

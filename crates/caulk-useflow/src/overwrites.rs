@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::alternative::Status;
-use crate::candidate::{Candidate, Kind};
+use crate::candidate::{Candidate, Kind, Loss};
 use crate::function::View;
 use crate::holders::{Holder, Holders};
 use crate::objects::given_start;
@@ -70,9 +70,8 @@ fn candidate(function: FuncId, store: InstId, slot: Slot, origin: (FuncId, u32),
         exit: store,
         kind: Kind::Lost,
         variable: None,
-        slot: Some(slot),
+        loss: Loss::OverwrittenField(slot),
         hidden,
-        is_question: false,
         is_part: false,
         trail: Vec::new(),
     }

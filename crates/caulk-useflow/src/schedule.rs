@@ -18,10 +18,11 @@ use crate::callbacks::{Special, calls_parameters, special, special_calls};
 use crate::config::UseflowConfig;
 use crate::containers::{self, Told};
 use crate::contract::{rely_on_contract, room_of_wrapper};
+use crate::destructors::unseen_by_destructors;
 use crate::function::{is_impure, is_relevant};
 use crate::library;
 use crate::overwrites::overwritten_slots;
-use crate::slots::{SlotTable, missed_fields};
+use crate::slots::SlotTable;
 use crate::summarize::{Report, World, summarize};
 use crate::survey::{Survey, survey};
 use crate::unlinked::left_nodes;
@@ -79,7 +80,7 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
     let mut analysis = Analysis { reports, survey, statistics };
     let world = World { program, models, config, survey: &analysis.survey };
     let table = SlotTable::new(program, &analysis);
-    let mut of_slots = missed_fields(program, &analysis, &table);
+    let mut of_slots = unseen_by_destructors(&world, &analysis, &table);
     of_slots.extend(overwritten_slots(&world, &analysis, &table));
     of_slots.extend(left_nodes(&analysis));
     for candidate in of_slots {

@@ -4,12 +4,11 @@
 //! misses a field. The table is built from what every function reports; no function is looked at twice.
 
 use caulk_ir::{Inst, InstId, Operand};
-use caulk_memory::{AccessPath, ValueId, ValueNode};
+use caulk_memory::{AccessPath, PathRoot, ValueId, ValueNode};
 use caulk_program::{FuncId, Program, TypeId};
-use caulk_summary::{Destination, Guard, Subject};
+use caulk_summary::{Action, Destination, Guard, Subject, Summary};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::candidate::{Candidate, Kind};
 use crate::function::{Resolved, View};
 use crate::schedule::Analysis;
 
@@ -29,6 +28,12 @@ pub struct SlotUse {
     pub ended: Vec<TypeId>,
     /// Structures that are freed themselves.
     pub destroyed: Vec<Destroyed>,
+    /// Structures that live on, and of which several fields are freed.
+    pub released: Vec<Released>,
+    /// Types of what may be freed by some call, or given to unknown code.
+    pub maybe_ended: Vec<TypeId>,
+    /// Types of variables that are structures themselves.
+    pub by_value: Vec<TypeId>,
 }
 
 impl SlotUse {
@@ -56,13 +61,28 @@ pub struct Destroyed {
     pub frees_fields: bool,
 }
 
+/// A structure that a parameter points to, and of which a function frees fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Released {
+    pub param: u32,
+    pub ty: TypeId,
+    /// Offsets of the fields that are freed. Sorted.
+    pub fields: Vec<u64>,
+    /// The last call that frees one.
+    pub last: InstId,
+}
+
 /// What the calls of a function free.
 pub fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
     let calls: Vec<InstId> = view.calls.iter().filter(|(_, c)| c.is_some()).map(|(inst, _)| inst).collect();
     for call in calls {
         let Some(effect) = view.calls[call].clone() else { continue };
         for action in &effect.summary.actions {
-            let (Subject::Value(path), Destination::Free { deep }) = (&action.subject, &action.to) else { continue };
+            let Subject::Value(path) = &action.subject else { continue };
+            if matches!(action.to, Destination::Free { .. } | Destination::Unknown) {
+                slots.maybe_ended.extend(type_at(view, call, path));
+            }
+            let Destination::Free { deep } = &action.to else { continue };
             slots.freed.extend(slot_of(view, call, path));
             if !deep && action.guard == Guard::Always && path.steps.is_empty() {
                 slots.ended.extend(structure_at(view, call, path).map(|(_, ty)| ty));
@@ -70,12 +90,94 @@ pub fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
             }
         }
     }
+    let unit = view.program.function(view.id).unit;
+    let variables = view.body.vars.values().filter(|var| var.pointee.depth == 0).filter_map(|var| var.pointee.target);
+    slots.by_value = variables.map(|ty| view.program.resolve_struct(unit, ty)).collect();
     slots.freed.sort();
     slots.freed.dedup();
+    slots.maybe_ended.sort();
+    slots.maybe_ended.dedup();
     let freed = &slots.freed;
     for destroyed in &mut slots.destroyed {
         destroyed.frees_fields = freed.iter().any(|(ty, _)| *ty == destroyed.ty);
     }
+}
+
+/// The type of the structure that a value points to, as far as anything tells.
+fn type_at(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<TypeId> {
+    match view.resolve(call, path)? {
+        Resolved::Operand(operand) => {
+            let base = view.values.of_operand(operand)?.base;
+            view.values.structure(base).or_else(|| declared_structure(view, base)).or_else(|| pointee_of(view, base))
+        }
+        Resolved::Cell(cell) => pointee_in(view, cell),
+    }
+}
+
+/// The structure that a parameter, or the field that a value was read from, is declared to point to.
+fn pointee_of(view: &View<'_>, base: ValueId) -> Option<TypeId> {
+    match view.values.node(base) {
+        ValueNode::Load(base, offset) => pointee_in(view, caulk_memory::Cell { base, offset }),
+        ValueNode::Param(index) => {
+            let info = view.program.function(view.id);
+            let pointee = info.declaration.params.get(index as usize)?.pointee;
+            let ty = pointee.target.filter(|_| pointee.depth == 1)?;
+            Some(view.program.resolve_struct(info.unit, ty))
+        }
+        _ => None,
+    }
+}
+
+fn pointee_in(view: &View<'_>, cell: caulk_memory::Cell) -> Option<TypeId> {
+    let (ty, offset) = view.values.field(cell)?;
+    let field = view.program.type_info(ty).fields.iter().find(|field| field.offset == offset)?;
+    field.target.filter(|_| field.pointee.depth == 1)
+}
+
+/// The structures of parameters that live on while several of their fields are freed.
+pub fn released(view: &mut View<'_>, summary: &Summary) -> Vec<Released> {
+    let mut found: Vec<Released> = Vec::new();
+    for action in &summary.actions {
+        let (Subject::Value(path), Destination::Free { .. }) = (&action.subject, &action.to) else { continue };
+        let (PathRoot::Param(param), [step]) = (path.root, path.steps.as_slice()) else { continue };
+        let Some((ty, offset)) = step.field.filter(|_| action.guard.is_own()) else { continue };
+        match found.iter_mut().find(|known| known.param == param && known.ty == ty) {
+            Some(known) => known.fields.push(offset),
+            None => found.push(Released { param, ty, fields: vec![offset], last: InstId(0) }),
+        }
+    }
+    // What is done to the structure itself is for others to see to.
+    let is_left = |param: u32| {
+        let is_it = |a: &&Action| matches!(&a.subject, Subject::Value(p) if p.root == PathRoot::Param(param) && p.steps.is_empty());
+        !summary.actions.iter().any(|a| is_it(&a))
+    };
+    found.retain(|released| is_left(released.param));
+    for released in &mut found {
+        released.fields.sort_unstable();
+        released.fields.dedup();
+        released.last = last_free(view, released);
+    }
+    found.retain(|released| released.last != InstId(0));
+    found
+}
+
+/// The last call that frees a field of a parameter's structure.
+fn last_free(view: &mut View<'_>, released: &Released) -> InstId {
+    let calls: Vec<InstId> = view.calls.iter().filter(|(_, c)| c.is_some()).map(|(inst, _)| inst).collect();
+    let mut last = InstId(0);
+    for call in calls {
+        let Some(effect) = view.calls[call].clone() else { continue };
+        for action in &effect.summary.actions {
+            let (Subject::Value(path), Destination::Free { .. }) = (&action.subject, &action.to) else { continue };
+            let freed = view.resolve_value(call, path).map(|value| view.values.node(value));
+            if let Some(ValueNode::Load(base, _)) = freed
+                && view.values.node(base) == ValueNode::Param(released.param)
+            {
+                last = last.max(call);
+            }
+        }
+    }
+    last
 }
 
 /// The slot a freed value was loaded from.
@@ -105,7 +207,7 @@ fn destroyed(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<Des
 }
 
 /// The structure that an argument points to.
-fn structure_at(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<(ValueId, TypeId)> {
+pub fn structure_at(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<(ValueId, TypeId)> {
     let Resolved::Operand(operand) = view.resolve(call, path)? else { return None };
     let base = view.values.of_operand(operand)?.base;
     let ty = view.values.structure(base).or_else(|| declared_structure(view, base))?;
@@ -173,8 +275,8 @@ pub struct SlotTable {
     /// Where each slot that receives fresh blocks is filled first.
     filled: FxHashMap<Slot, (FuncId, u32)>,
     freed: FxHashSet<Slot>,
-    /// Slots that are freed while their structure goes on without them.
-    emptied: FxHashSet<Slot>,
+    /// Slots that are freed while their structure goes on without them, and by which functions.
+    emptied: FxHashMap<Slot, Vec<FuncId>>,
 }
 
 impl SlotTable {
@@ -189,7 +291,9 @@ impl SlotTable {
             let ends = |caller: FuncId, slot: &Slot| analysis.reports[caller.0 as usize].slots.ends(*slot);
             let is_part = |slot: &Slot| program.callers(FuncId(index as u32)).any(|caller| ends(caller, slot));
             let emptied = report.slots.freed.iter().filter(|slot| report.slots.empties(**slot) && !is_part(slot));
-            table.emptied.extend(emptied);
+            for slot in emptied {
+                table.emptied.entry(*slot).or_default().push(FuncId(index as u32));
+            }
         }
         table
     }
@@ -200,54 +304,36 @@ impl SlotTable {
     }
 
     pub fn is_emptied(&self, slot: &Slot) -> bool {
-        self.emptied.contains(slot)
+        self.emptied.contains_key(slot)
+    }
+
+    /// Whether a slot may be empty when a function ends its structure: who calls that function empties it as well, or is called by
+    /// one that does.
+    pub fn is_emptied_before(&self, program: &Program, function: FuncId, slot: &Slot) -> bool {
+        let Some(emptiers) = self.emptied.get(slot) else { return false };
+        let is_near =
+            |caller: FuncId| emptiers.contains(&caller) || program.callees(caller).any(|f| emptiers.contains(&f));
+        program.callers(function).any(is_near)
+    }
+
+    /// Owning slots of each type with where they are filled first, in the order of their offsets.
+    pub fn by_type(&self) -> FxHashMap<TypeId, Vec<(Slot, (FuncId, u32))>> {
+        let mut filled: Vec<(Slot, (FuncId, u32))> =
+            self.filled.iter().map(|(slot, origin)| (*slot, *origin)).collect();
+        filled.sort();
+        let mut by_type: FxHashMap<TypeId, Vec<(Slot, (FuncId, u32))>> = FxHashMap::default();
+        for (slot, origin) in filled {
+            by_type.entry(slot.0).or_default().push((slot, origin));
+        }
+        by_type
+    }
+
+    pub fn is_freed(&self, slot: &Slot) -> bool {
+        self.freed.contains(slot)
     }
 
     /// Where an owning slot is filled first.
     pub fn origin(&self, slot: &Slot) -> (FuncId, u32) {
         self.filled[slot]
-    }
-}
-
-/// Candidates of destructors that miss a field.
-pub fn missed_fields(program: &Program, analysis: &Analysis, table: &SlotTable) -> Vec<Candidate> {
-    let mut owned: Vec<(Slot, (FuncId, u32))> = table.filled.iter().map(|(slot, origin)| (*slot, *origin)).collect();
-    owned.sort();
-    let mut candidates = Vec::new();
-    for (index, report) in analysis.reports.iter().enumerate() {
-        let function = FuncId(index as u32);
-        for destroyed in &report.slots.destroyed {
-            let missed = owned.iter().find(|(slot, _)| {
-                slot.0 == destroyed.ty
-                    && !destroyed.touched.contains(&slot.1)
-                    && (table.freed.contains(slot) || destroyed.frees_fields)
-            });
-            if let Some((slot, origin)) = missed
-                && program.has_body(function)
-            {
-                let missed = candidate(function, destroyed, *slot, *origin);
-                candidates.push(Candidate { hidden: table.is_emptied(slot), ..missed });
-            }
-        }
-    }
-    candidates
-}
-
-fn candidate(function: FuncId, destroyed: &Destroyed, slot: Slot, origin: (FuncId, u32)) -> Candidate {
-    Candidate {
-        function,
-        allocation: destroyed.call,
-        block: caulk_summary::BlockId(0),
-        family: caulk_models::FamilyId::FREE,
-        chain: vec![origin],
-        place: destroyed.call,
-        exit: destroyed.call,
-        kind: Kind::Lost,
-        variable: None,
-        slot: Some(slot),
-        hidden: false,
-        is_question: false,
-        is_part: false,
-        trail: Vec::new(),
     }
 }

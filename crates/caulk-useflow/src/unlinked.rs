@@ -11,7 +11,7 @@ use caulk_summary::BlockId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::alternative::{Alternative, Status};
-use crate::candidate::{Candidate, Kind};
+use crate::candidate::{Candidate, Kind, Loss};
 use crate::function::View;
 use crate::history::{Event, NONE};
 use crate::propagate::{Propagation, Start};
@@ -222,9 +222,8 @@ fn candidate(function: FuncId, unlink: &Unlink, origin: (FuncId, u32), hidden: b
         exit: unlink.store,
         kind: Kind::Lost,
         variable: unlink.variable,
-        slot: Some(unlink.link),
+        loss: Loss::Unlinked(unlink.link),
         hidden,
-        is_question: false,
         is_part: false,
         trail: Vec::new(),
     }

@@ -11,7 +11,7 @@ use caulk_explore::{Exploration, ExploreConfig, Verdict, explore};
 use caulk_frontend::{Clang, Config, read_units};
 use caulk_models::Models;
 use caulk_program::{Program, ProgramConfig, UnitInput};
-use caulk_useflow::{Analysis, Kind, Slot, UseflowConfig};
+use caulk_useflow::{Analysis, Kind, Loss, Slot, UseflowConfig};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 #[path = "cases/summaries.rs"]
@@ -295,7 +295,7 @@ fn found(ran: &Ran) -> Vec<Found> {
             Kind::Lost => "lost",
             Kind::Forgotten => "forgotten",
         };
-        let variable = match (candidate.slot, candidate.variable) {
+        let variable = match (candidate.loss.slot(), candidate.variable) {
             (Some(slot), None) => format!("\"{}\"", field_name(program, slot)),
             (_, Some(variable)) => format!("\"{}\"", unit.str(body.vars[variable].name)),
             (None, None) => "unnamed".to_owned(),
@@ -303,7 +303,7 @@ fn found(ran: &Ran) -> Vec<Found> {
         all.push(Found {
             spot: Spot { file, line: place.line as usize, what: format!("{kind} {variable}") },
             // What stage one only asks about counts once stage two says yes.
-            hidden: candidate.hidden && !(candidate.is_question && matches!(verdict, Verdict::Confirmed(_))),
+            hidden: candidate.hidden && !(candidate.loss == Loss::Question && matches!(verdict, Verdict::Confirmed(_))),
             is_refuted: matches!(verdict, Verdict::Refuted(_)),
             function: info.name.to_owned(),
             allocated: body.place(candidate.allocation).line,

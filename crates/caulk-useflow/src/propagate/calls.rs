@@ -77,6 +77,8 @@ impl Propagation<'_, '_> {
         let Some(call) = self.view.body.insts[inst].call() else { return };
         let given = call.args.iter().any(|a| names(current, *a) || self.is_holder(*a, current));
         if given {
+            let is_alone = current.cells.len() == 1 && !call.args.iter().any(|a| names(current, *a));
+            self.flow.left_in.extend(current.cells.iter().copied().filter(|_| is_alone));
             self.flow.swallowed_by.push(inst);
             let event = self.history.add(current.event, inst, Event::GivenToUnknown);
             current.settle(Status::Unknown, event);
@@ -237,6 +239,7 @@ impl Propagation<'_, '_> {
             // Where the caller is told whether its holder was taken, the object goes on in the holder either way.
             _ if matches!(action.guard, Guard::Told(..) | Guard::Given(..)) => {}
             Destination::Keep | Destination::Unknown => {
+                self.flow.left_in.extend(current.cells.iter().copied().filter(|_| current.cells.len() == 1));
                 let event = self.history.add(current.event, inst, Event::Kept);
                 current.settle(Status::Kept, event);
             }
@@ -247,6 +250,7 @@ impl Propagation<'_, '_> {
     /// The holder becomes known under another name as well.
     fn holder_moved_to(&mut self, inst: InstId, base: ValueId, to: &AccessPath, current: &mut Alternative) {
         let Some(Resolved::Operand(operand)) = self.view.resolve(inst, to) else {
+            self.flow.left_in.extend(current.cells.iter().copied().filter(|_| current.cells.len() == 1));
             let event = self.history.add(current.event, inst, Event::Kept);
             return current.settle(Status::Kept, event);
         };

@@ -6,7 +6,7 @@ use caulk_program::{FuncId, TypeId};
 
 use super::{Exit, Summarizer};
 use crate::alternative::{Alternative, Status};
-use crate::candidate::{Candidate, Kind};
+use crate::candidate::{Candidate, Kind, Loss};
 use crate::guards::returned;
 use crate::history::Event;
 use crate::objects::Fresh;
@@ -104,9 +104,8 @@ impl Summarizer<'_> {
             exit,
             kind,
             variable,
-            slot: None,
+            loss: Loss::Path,
             hidden: object.hidden || object.is_callers_choice || alternative.rests_on_hidden,
-            is_question: false,
             is_part: object.is_part,
             trail: self.history.trail(alternative.event),
         };
@@ -131,7 +130,7 @@ impl Summarizer<'_> {
         }
         let before = self.report.candidates.len();
         self.add_candidate(object, exit, alternative, false);
-        self.report.candidates[before..].iter_mut().for_each(|c| c.is_question = true);
+        self.report.candidates[before..].iter_mut().for_each(|c| c.loss = Loss::Question);
     }
 
     /// Whether the call is given the object itself, and answers with a status.

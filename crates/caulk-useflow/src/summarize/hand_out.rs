@@ -3,6 +3,8 @@
 use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueNode};
 use caulk_summary::{Action, Block, BlockId, Case, Destination, Guard, Subject};
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashSet;
 
 use super::{Exit, Summarizer};
@@ -30,12 +32,12 @@ impl Summarizer<'_> {
             if paths.iter().any(is_global) {
                 paths.retain(is_global);
             }
-            if is_elsewhere || paths.iter().any(holds) {
-                let before = paths.len();
-                paths.retain(|path| path.root != PathRoot::Return);
-                if paths.len() < before {
-                    self.kept_returns.insert((*exit, object.call));
-                }
+            if (is_elsewhere || paths.iter().any(holds)) && paths.iter().any(|path| path.root == PathRoot::Return) {
+                self.kept_returns.insert((*exit, object.call));
+                // In the caller's own memory it is one block with two names, and goes with whichever is taken.
+                let is_near = |path: &AccessPath| path.root == PathRoot::Return || path.steps.len() <= 1;
+                let is_callers = !is_elsewhere && paths.iter().all(is_near);
+                paths.retain(|path| is_callers || path.root != PathRoot::Return);
             }
         }
     }
@@ -48,7 +50,7 @@ impl Summarizer<'_> {
             let is_own = alternative.own.is_some_and(|own| values.is_reached_from(cell.base, own));
             let is_made = match values.root(cell.base) {
                 ValueNode::Opaque(inst) => {
-                    self.view.calls[inst].as_ref().is_some_and(|e| e.unknown || e.summary.allocates())
+                    self.view.calls[inst].as_ref().is_some_and(|e| e.unknown || e.summary.returns_fresh())
                 }
                 _ => true,
             };
@@ -74,7 +76,8 @@ impl Summarizer<'_> {
                 kept.contains(&(*exit, object.call)) && !paths.iter().any(|p| p.root == PathRoot::Return)
             })
         };
-        let is_shared = is_shared(&handed);
+        let roots = |paths: &[AccessPath]| paths.iter().map(|p| p.root).collect::<BTreeSet<_>>().len();
+        let is_shared = is_shared(&handed) || (object.is_opaque && handed.iter().any(|(_, paths)| roots(paths) > 1));
         let to_return = AccessPath::root(PathRoot::Return);
         if !object.hidden && !self.view.is_tired() {
             self.note_fresh_returns(object, &handed, &to_return, &absent.exits);
@@ -134,6 +137,8 @@ impl Summarizer<'_> {
     ) -> Guard {
         let is_result = path.root == PathRoot::Return && path.steps.is_empty();
         match (is_hidden, is_result) {
+            // A pointer to what something else of the caller's holds too may be no more than that.
+            (true, _) if is_shared => Guard::Unsure,
             (true, _) => Guard::Hidden,
             // On other ways it is a holder's, and whoever calls cannot tell.
             (false, true) if is_shared => match guard_of_result(&mut self.view, did, did_not) {

@@ -14,10 +14,11 @@ use crate::callbacks::{Special, param_calls};
 use crate::candidate::Candidate;
 use crate::config::UseflowConfig;
 use crate::function::View;
+use crate::guards::MAX_CASES;
 use crate::history::History;
 use crate::objects::{Fresh, fresh, given_values};
 use crate::propagate::{Propagation, Start};
-use crate::slots::{Slot, SlotUse, freed_slots};
+use crate::slots::{Slot, SlotUse, freed_slots, released};
 use crate::survey::Survey;
 use crate::unlinked::Unlink;
 
@@ -138,6 +139,7 @@ impl<'a> Summarizer<'a> {
         summary.overwritten = overwritten;
         summary.actions.sort();
         summary.actions.dedup();
+        summary.merge_opaque_blocks(MAX_CASES);
         summary.drop_implied();
         summary.loosely_told = self.view.loosely_told;
         self.report.is_tired = self.view.is_tired();
@@ -150,6 +152,7 @@ impl<'a> Summarizer<'a> {
         });
         summary.calls = param_calls(&mut self.view);
         freed_slots(&mut self.view, &mut self.report.slots);
+        self.report.slots.released = released(&mut self.view, &self.report.summary);
         self.report.unlinks = self.unlinks();
         self.report.slots.filled.sort_unstable();
         self.report.slots.filled.dedup();

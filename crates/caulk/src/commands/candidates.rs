@@ -60,11 +60,11 @@ fn write_candidate(analysed: &Analysed, candidate: &Candidate, out: &mut impl Wr
     let place = body.place(candidate.place);
     let file = show::path(unit.files.get(place.file).map_or("?", |f| unit.str(*f)));
     // What a field holds is allocated elsewhere: where it was first put there.
-    let made = match (candidate.slot, candidate.chain.first()) {
+    let made = match (candidate.loss.slot(), candidate.chain.first()) {
         (Some(_), Some((_, line))) => *line,
         _ => body.place(candidate.allocation).line,
     };
-    let variable = match candidate.slot {
+    let variable = match candidate.loss.slot() {
         Some(slot) if candidate.variable.is_none() => field_name(program, slot),
         _ => holder_name(program, &analysed.analysis, candidate).unwrap_or_else(|| "(unnamed)".to_owned()),
     };

@@ -9,7 +9,7 @@ use caulk_program::FuncId;
 use caulk_report::ReportConfig;
 use caulk_report::source::Sources;
 use caulk_summary::print;
-use caulk_useflow::{Candidate, Explainer, ObjectStory, StoryEnd, Verdict};
+use caulk_useflow::{Candidate, Explainer, Loss, ObjectStory, StoryEnd, Verdict};
 
 use super::candidates::field_name;
 use super::second_look::SecondLook;
@@ -145,7 +145,7 @@ impl Answer<'_> {
                 told.into_iter().for_each(|t| writeln!(text, "      {t}").unwrap_or_default());
             }
             if let Verdict::Taken { .. } | Verdict::Freed { .. } = end.verdict {
-                let is_asked = |c: &Candidate| c.is_question && c.allocation == story.call;
+                let is_asked = |c: &Candidate| c.loss == Loss::Question && c.allocation == story.call;
                 let told = self.second.tell(|c| is_asked(c) && self.body.place(c.exit).line == end.line);
                 told.into_iter()
                     .for_each(|t| writeln!(text, "      a leak where it does not do so: {t}").unwrap_or_default());
@@ -175,7 +175,7 @@ impl Answer<'_> {
         let mut text = String::new();
         let report = &self.analysed.analysis.reports[self.function.0 as usize];
         for candidate in report.candidates.iter().filter(|c| self.body.place(c.place).line == self.line) {
-            let Some(slot) = candidate.slot else { continue };
+            let Some(slot) = candidate.loss.slot() else { continue };
             let source = self.source(self.line).unwrap_or_default();
             let _ = writeln!(text, "{}: {source}", self.place(self.line));
             let is_store = matches!(self.body.insts[candidate.place], Inst::Store { .. });

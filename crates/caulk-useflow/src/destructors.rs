@@ -1,0 +1,247 @@
+//! Destructors that do not see to all they should: a field that is lost with its structure, a field that is passed over, a
+//! structure whose fields are freed and that nothing frees.
+//!
+//! Which fields own what they hold is known over the whole program ([`crate::slots`]). Functions that end a structure are looked at
+//! once more, with the final summaries: what an owning field held on entry is followed as an object.
+
+use caulk_ir::{InstId, VarId};
+use caulk_memory::{Cell, Offset, ValueId, ValueNode};
+use caulk_models::FamilyId;
+use caulk_program::{FuncId, TypeId};
+use caulk_summary::{BlockId, Destination, Guard, Subject};
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::alternative::Status;
+use crate::candidate::{Candidate, Kind, Loss};
+use crate::objects::given_start;
+use crate::propagate::{Propagation, Start};
+use crate::schedule::Analysis;
+use crate::slots::{Released, Slot, SlotTable, structure_at};
+use crate::summarize::{Fate, Summarizer, World};
+
+/// Where an owning slot is filled first: a function and a line.
+type Origin = (FuncId, u32);
+type OwnedFields = FxHashMap<TypeId, Vec<(Slot, Origin)>>;
+
+/// A function that frees this many owning fields of a structure releases it ...
+const MIN_RELEASED: usize = 2;
+/// ... if it frees this many for each that it leaves.
+const MIN_SHARE: usize = 3;
+
+/// Candidates of all destructors.
+pub fn unseen_by_destructors(world: &World<'_>, analysis: &Analysis, table: &SlotTable) -> Vec<Candidate> {
+    let owned = table.by_type();
+    let concerns = |f: &FuncId| {
+        let slots = &analysis.reports[f.0 as usize].slots;
+        let is_owned = |ty: &TypeId| owned.contains_key(ty);
+        slots.destroyed.iter().any(|d| is_owned(&d.ty)) || slots.released.iter().any(|r| is_owned(&r.ty))
+    };
+    let functions: Vec<FuncId> = world.program.functions().filter(concerns).collect();
+    let found: Vec<Vec<Candidate>> =
+        functions.par_iter().with_max_len(4).map(|f| of_function(world, analysis, table, &owned, *f)).collect();
+    let mut candidates: Vec<Candidate> = found.into_iter().flatten().collect();
+    candidates.extend(never_freed(world, analysis));
+    candidates
+}
+
+fn of_function(
+    world: &World<'_>,
+    analysis: &Analysis,
+    table: &SlotTable,
+    owned: &OwnedFields,
+    function: FuncId,
+) -> Vec<Candidate> {
+    let Some(body) = world.program.body(function) else { return Vec::new() };
+    let summary_of = |f: FuncId| Some(analysis.summary(f));
+    let mut summarizer = Summarizer::new(world, function, &body, &summary_of, analysis.special(function));
+    let mut candidates = missed_fields(&mut summarizer, world, analysis, table, owned);
+    for released in &analysis.reports[function.0 as usize].slots.released {
+        candidates.extend(passed_over(&mut summarizer, world, analysis, table, owned, released));
+    }
+    candidates
+}
+
+/// Owning fields that are lost where their structure is freed.
+fn missed_fields(
+    summarizer: &mut Summarizer<'_>,
+    world: &World<'_>,
+    analysis: &Analysis,
+    table: &SlotTable,
+    owned: &OwnedFields,
+) -> Vec<Candidate> {
+    let function = summarizer.view.id;
+    let mut candidates = Vec::new();
+    for destroyed in &analysis.reports[function.0 as usize].slots.destroyed {
+        let Some(fields) = owned.get(&destroyed.ty) else { continue };
+        let base = freed_structure(summarizer, destroyed.call).filter(|base| is_given(summarizer, *base));
+        let mut missed: Vec<(Slot, Origin)> = fields.clone();
+        missed.retain(|(slot, _)| {
+            let is_owning = table.is_freed(slot) || destroyed.frees_fields;
+            is_owning
+                && match base {
+                    Some(base) => is_lost_with(summarizer, base, slot.1, destroyed.call),
+                    None => !destroyed.touched.contains(&slot.1),
+                }
+        });
+        let freed = fields_freed(analysis, function, destroyed.ty);
+        // A function that frees fewer fields than it leaves is not the one that sees to them: one is named, for a reader to judge.
+        let sees_to_fields = freed > 0 && missed.len() <= freed;
+        if !sees_to_fields {
+            missed.truncate(1);
+        }
+        for (slot, origin) in missed {
+            let hidden = match sees_to_fields {
+                true => table.is_emptied_before(world.program, function, &slot),
+                false => table.is_emptied(&slot),
+            };
+            candidates.push(candidate(function, destroyed.call, Loss::MissedField(slot), origin, hidden));
+        }
+    }
+    candidates
+}
+
+/// How many fields of a structure a function frees.
+fn fields_freed(analysis: &Analysis, function: FuncId, ty: TypeId) -> usize {
+    analysis.reports[function.0 as usize].slots.freed.iter().filter(|slot| slot.0 == ty).count()
+}
+
+/// The structure that a call frees for certain.
+fn freed_structure(summarizer: &mut Summarizer<'_>, call: InstId) -> Option<ValueId> {
+    let effect = summarizer.view.calls[call].clone()?;
+    effect.summary.actions.iter().find_map(|action| match (&action.subject, &action.to) {
+        (Subject::Value(path), Destination::Free { deep: false })
+            if action.guard == Guard::Always && path.steps.is_empty() =>
+        {
+            structure_at(&mut summarizer.view, call, path).map(|(base, _)| base)
+        }
+        _ => None,
+    })
+}
+
+/// Whether a value was there on entry, under one name.
+fn is_given(summarizer: &Summarizer<'_>, base: ValueId) -> bool {
+    let values = &summarizer.view.values;
+    matches!(values.root(base), ValueNode::Param(_)) && values.is_exact(summarizer.view.body, base)
+}
+
+/// Whether what a field held on entry goes with its structure at a call, and is freed, kept or moved on no way.
+fn is_lost_with(summarizer: &mut Summarizer<'_>, base: ValueId, offset: u64, call: InstId) -> bool {
+    let cell = Cell { base, offset: Offset::Known(offset as i64) };
+    let Some(exits) = follow(summarizer, cell) else { return false };
+    let is_taken = exits.iter().any(|(_, a)| matches!(a.status, Status::Freed | Status::Kept | Status::Unknown));
+    let mut is_lost = false;
+    for exit in &exits {
+        let lost_here = exit.1.status == Status::Live && exit.1.lost == Some((call, true));
+        is_lost |= lost_here && matches!(summarizer.fate(exit, Some(cell)), Fate::Leaked);
+    }
+    is_lost && !is_taken
+}
+
+type Exits = Vec<(InstId, crate::alternative::Alternative)>;
+
+/// Follows what a cell held on entry to the returns.
+fn follow(summarizer: &mut Summarizer<'_>, cell: Cell) -> Option<Exits> {
+    let held = summarizer.view.values.loaded(cell)?;
+    let first = given_start(&mut summarizer.view, &mut summarizer.history, held);
+    let flow = Propagation::run(&mut summarizer.view, &mut summarizer.history, Start::Entry, vec![first]);
+    (!flow.cut).then_some(flow.exits)
+}
+
+/// Owning fields that a function leaves alone which frees most of the others.
+fn passed_over(
+    summarizer: &mut Summarizer<'_>,
+    world: &World<'_>,
+    analysis: &Analysis,
+    table: &SlotTable,
+    owned: &OwnedFields,
+    released: &Released,
+) -> Vec<Candidate> {
+    let function = summarizer.view.id;
+    let owning = || owned.get(&released.ty).into_iter().flatten().filter(|(slot, _)| table.is_freed(slot));
+    let freed = owning().filter(|(slot, _)| released.fields.contains(&slot.1)).count();
+    let left: Vec<(Slot, Origin)> = owning().filter(|(s, _)| !released.fields.contains(&s.1)).copied().collect();
+    if freed < MIN_RELEASED || left.len() * MIN_SHARE > freed || fills(analysis, function, released.ty) {
+        return Vec::new();
+    }
+    let base = summarizer.view.values.parameter(released.param);
+    let mut candidates = Vec::new();
+    for (slot, origin) in left {
+        let is_callers =
+            world.program.callers(function).any(|f| analysis.reports[f.0 as usize].slots.freed.contains(&slot));
+        let cell = base.map(|base| Cell { base, offset: Offset::Known(slot.1 as i64) });
+        if let Some(cell) = cell
+            && !is_callers
+            && stays(summarizer, cell)
+        {
+            let hidden = table.is_emptied_before(world.program, function, &slot);
+            candidates.push(candidate(function, released.last, Loss::PassedOver(slot), origin, hidden));
+        }
+    }
+    candidates
+}
+
+/// Whether a function puts fresh blocks into fields of a type.
+fn fills(analysis: &Analysis, function: FuncId, ty: TypeId) -> bool {
+    analysis.reports[function.0 as usize].slots.filled.iter().any(|(slot, _)| slot.0 == ty)
+}
+
+/// Whether a field holds at every return what it held on entry.
+fn stays(summarizer: &mut Summarizer<'_>, cell: Cell) -> bool {
+    let Some(exits) = follow(summarizer, cell) else { return false };
+    !exits.is_empty() && exits.iter().all(|(_, a)| a.status == Status::Live && a.cells.as_slice() == [cell])
+}
+
+/// Structures that are made, and whose fields are freed, and that nothing frees.
+fn never_freed(world: &World<'_>, analysis: &Analysis) -> Vec<Candidate> {
+    let mut made: FxHashMap<TypeId, Origin> = FxHashMap::default();
+    let mut excluded: FxHashSet<TypeId> = FxHashSet::default();
+    for (index, report) in analysis.reports.iter().enumerate() {
+        for (ty, line) in &report.slots.made {
+            made.entry(*ty).or_insert((FuncId(index as u32), *line));
+        }
+        excluded.extend(&report.slots.maybe_ended);
+        excluded.extend(&report.slots.by_value);
+    }
+    excluded.extend(world.program.types().embedded());
+    let mut candidates = Vec::new();
+    for (index, report) in analysis.reports.iter().enumerate() {
+        let function = FuncId(index as u32);
+        for released in &report.slots.released {
+            if let Some(origin) = made.get(&released.ty)
+                && !excluded.contains(&released.ty)
+                && released.fields.len() >= MIN_RELEASED
+                && !fills(analysis, function, released.ty)
+            {
+                let loss = Loss::NeverFreed(released.ty);
+                let variable = parameter_variable(world, function, released.param);
+                let found = candidate(function, released.last, loss, *origin, false);
+                candidates.push(Candidate { variable, ..found });
+            }
+        }
+    }
+    candidates
+}
+
+fn parameter_variable(world: &World<'_>, function: FuncId, param: u32) -> Option<VarId> {
+    let body = world.program.body(function)?;
+    body.vars.iter().find(|(_, var)| var.param == Some(param)).map(|(id, _)| id)
+}
+
+fn candidate(function: FuncId, call: InstId, loss: Loss, origin: Origin, hidden: bool) -> Candidate {
+    Candidate {
+        function,
+        allocation: call,
+        block: BlockId(0),
+        family: FamilyId::FREE,
+        chain: vec![origin],
+        place: call,
+        exit: call,
+        kind: Kind::Lost,
+        variable: None,
+        loss,
+        hidden,
+        is_part: false,
+        trail: Vec::new(),
+    }
+}
