@@ -190,7 +190,7 @@ fn hostile_files_and_sources() {
 /// Colours are ours alone.
 #[test]
 fn colours_are_those_of_the_report() {
-    let source = LEAK.replace("p[0] = 1;", "/* \u{1b}[8m \u{9b}8m */ p[0] = 1;");
+    let source = LEAK.replace("malloc(n);", "malloc(n); /* \u{1b}[8m \u{9b}8m */");
     let project = Project::new(&[("leak.c", &source), ("good.c", GOOD)]);
     let run = project.run(&["check", "leak.c", "--color", "always"]);
     assert!(run.stdout.contains("\u{1b}[") && !run.stdout.contains("\u{1b}[8m") && !run.stdout.contains('\u{9b}'));

@@ -319,8 +319,8 @@ const ON_FILE: &[&str] = &[
     "check INPUT --second-opinion",
     "candidates INPUT --hidden",
     "summaries INPUT --format json",
-    "why INPUT:14 INPUT",
-    "query INPUT:14 INPUT",
+    "why SOURCE:14 INPUT",
+    "query SOURCE:14 INPUT",
     "prove INPUT",
     "program INPUT",
     "ir INPUT",
@@ -368,7 +368,7 @@ impl Kind {
         }
     }
 
-    /// How the input is read. `INPUT` stands for its name.
+    /// How the input is read. `INPUT` stands for its name, `SOURCE` for that of the source it was made from.
     pub fn commands(self) -> &'static [&'static str] {
         match self {
             Kind::Database | Kind::Response => ALL,
@@ -425,6 +425,12 @@ impl Input {
             Kind::Cxx | Kind::Endless => (IN_CXX.to_vec(), vec![]),
         };
         Self { kind, name: kind.name().to_owned(), original, files }
+    }
+
+    /// A command with the names filled in.
+    pub fn command(&self, command: &str) -> String {
+        let source = if matches!(self.kind, Kind::Text | Kind::Bitcode) { "leak.c" } else { &self.name };
+        command.replace("INPUT", &self.name).replace("SOURCE", source)
     }
 
     /// An entry of the cache carries a hash of itself: a wrong one would hide all that comes after it.

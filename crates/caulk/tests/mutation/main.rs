@@ -61,7 +61,7 @@ fn try_one(sandbox: &Sandbox, input: &Input, seed: u64) -> Result<i32, String> {
     files.push((input.name.as_str(), &changed));
     sandbox.prepare(&files);
     input.place(sandbox, &changed);
-    let command = random.pick(input.kind.commands()).replace("INPUT", &input.name);
+    let command = input.command(random.pick(input.kind.commands()));
     let arguments: Vec<&str> = command.split(' ').collect();
     sandbox.run(&arguments, input.kind == Kind::Settings).map_err(|reason| format!("caulk {command}: {reason}"))
 }
@@ -132,7 +132,7 @@ fn unchanged_inputs_are_read() {
             files.push((input.name.as_str(), &input.original));
             sandbox.prepare(&files);
             input.place(&sandbox, &input.original);
-            let command = command.replace("INPUT", &input.name);
+            let command = input.command(command);
             let arguments: Vec<&str> = command.split(' ').collect();
             let status = sandbox.run(&arguments, kind == Kind::Settings);
             assert!(matches!(status, Ok(0 | 1)), "{kind:?}: caulk {command}: {status:?}");

@@ -58,7 +58,10 @@ fn edit(random: &mut Random, bytes: &mut Vec<u8>, words: &[&str]) {
         5 => insert(bytes, at..at, random.pick(words).as_bytes()),
         6 | 7 => replace_line(random, bytes),
         8 | 9 => replace(random, bytes, &quoted(bytes), words),
-        10..=12 => replace(random, bytes, &numbers(bytes), words),
+        10..=12 => {
+            let spans = numbers(random, bytes);
+            replace(random, bytes, &spans, words);
+        }
         _ => swap_words(random, bytes),
     }
 }
@@ -133,10 +136,13 @@ fn quoted(bytes: &[u8]) -> Vec<Range<usize>> {
     marks.chunks_exact(2).map(|pair| pair[0]..pair[1] - 1).collect()
 }
 
-/// Numbers, with the mark of metadata (`!12`).
-fn numbers(bytes: &[u8]) -> Vec<Range<usize>> {
-    let is_number =
-        |span: &Range<usize>| bytes[span.start] == b'!' || bytes[span.clone()].iter().all(u8::is_ascii_digit);
+/// Numbers of metadata with their mark (`!12`), or plain numbers.
+fn numbers(random: &mut Random, bytes: &[u8]) -> Vec<Range<usize>> {
     let spans = runs(bytes, |byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'!');
-    spans.into_iter().filter(is_number).collect()
+    let is_metadata = |span: &Range<usize>| bytes[span.start] == b'!' && span.len() > 1;
+    let is_plain = |span: &Range<usize>| bytes[span.clone()].iter().all(u8::is_ascii_digit);
+    match random.below(3) {
+        0 => spans.into_iter().filter(is_plain).collect(),
+        _ => spans.into_iter().filter(is_metadata).collect(),
+    }
 }
