@@ -19,13 +19,15 @@ pub struct NeighbourConfig {
     pub max_files: usize,
     /// Bytes of those sources together: a source of some megabytes takes clang longer than what was asked for.
     pub max_bytes: u64,
-    /// Bytes of sources whose text is searched, and of headers. Reading them costs a blink; folders with more are not searched to the end.
+    /// Bytes of sources whose text is searched. Reading them costs a blink; folders with more are not searched to the end.
     pub max_searched: u64,
+    /// Bytes of headers whose text is searched for names.
+    pub max_headers: u64,
 }
 
 impl Default for NeighbourConfig {
     fn default() -> Self {
-        Self { max_files: 8, max_bytes: 2 << 20, max_searched: 32 << 20 }
+        Self { max_files: 8, max_bytes: 2 << 20, max_searched: 32 << 20, max_headers: 32 << 20 }
     }
 }
 
@@ -106,7 +108,7 @@ struct Found<'a> {
 type Folders<'a> = BTreeMap<PathBuf, BTreeMap<&'a str, BTreeSet<PathBuf>>>;
 
 fn folders<'a>(lacking: &'a [Lacking], config: &NeighbourConfig) -> Folders<'a> {
-    let mut budget = config.max_searched;
+    let mut budget = config.max_headers;
     let mut texts: BTreeMap<&Path, String> = BTreeMap::new();
     let mut folders = Folders::new();
     for Lacking { name, declared, headers } in lacking {
