@@ -18,6 +18,8 @@
 //! glance   -> neighbours (sources nobody named)
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod collect;
 mod compiler;
 mod database;

@@ -2,8 +2,6 @@
 //!
 //! They are expanded here and never by clang, because what a file holds must pass the flag table too.
 
-use std::fs;
-use std::io::Read;
 use std::path::Path;
 
 use crate::split::split_response;
@@ -45,17 +43,8 @@ fn expand_into(out: &mut Vec<String>, words: Vec<String>, directory: &Path, dept
     }
 }
 
-/// Only regular files: a pipe or a device could block or never end.
 fn read(path: &Path) -> Option<String> {
-    if !fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    let file = fs::File::open(path).ok()?;
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).ok()?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return None;
-    }
+    let bytes = caulk_files::read(path, MAX_BYTES).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     Some(text.trim_start_matches('\u{feff}').to_owned())
 }
@@ -63,6 +52,7 @@ fn read(path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn expand_in(files: &[(&str, &str)], words: &[&str]) -> Vec<String> {
         let dir = tempfile::tempdir().expect("a temporary directory can be made");

@@ -7,30 +7,31 @@
 //! the one that was read goes unnoticed until a file that was read changes.
 
 use std::collections::HashMap;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::RwLock;
 use std::time::SystemTime;
 use std::{fs, io};
 
 use blake3::Hash;
 use caulk_capture::Job;
+use caulk_files::{Destination, Folder};
 use caulk_ir::PackedUnit;
 
 use crate::clang::Clang;
-use crate::regular;
 
 /// Goes up whenever the stored form, or what lowering makes of the same bitcode, changes.
 const FORMAT: u32 = 4;
 const MAGIC: &[u8; 8] = b"caulk-u\n";
-/// The longest source or header that is hashed. A unit that read a longer one is not kept.
-const MAX_FILE_BYTES: u64 = 256 << 20;
-/// The longest entry that is read; those of the largest units have a few megabytes.
-const MAX_ENTRY_BYTES: u64 = 1 << 30;
+/// Largest entry that is stored or read. Entries may have come with the project, of any size.
+const MAX_ENTRY: u64 = 512 << 20;
+/// Largest source that is hashed. A unit made from a larger one, or from what is no regular file, is not stored.
+const MAX_SOURCE: u64 = 256 << 20;
 
 #[derive(Debug)]
 pub struct Cache {
-    folder: PathBuf,
+    folder: Folder,
     /// Hashes of the files seen in this run: headers are shared by many units.
     hashes: RwLock<HashMap<String, Option<Hash>>>,
 }
@@ -39,13 +40,18 @@ pub struct Cache {
 pub(crate) struct Key(String);
 
 impl Cache {
-    /// Opens (and makes) a cache folder.
+    /// Opens (and makes) a cache folder that the user named.
     pub fn open(folder: &Path) -> io::Result<Self> {
-        let units = folder.join("units");
-        fs::create_dir_all(&units)?;
-        let ignore = folder.join(".gitignore");
-        if !ignore.exists() {
-            fs::write(ignore, "*\n")?;
+        Self::open_at(&Destination::named(folder.to_owned()))
+    }
+
+    /// Opens (and makes) a cache folder.
+    pub fn open_at(place: &Destination) -> io::Result<Self> {
+        let folder = place.folder()?;
+        let units = folder.make_folder(OsStr::new("units"))?;
+        let ignore = OsStr::new(".gitignore");
+        if !folder.exists(ignore) {
+            folder.write(ignore, &[b"*\n"])?;
         }
         Ok(Self { folder: units, hashes: RwLock::default() })
     }
@@ -69,7 +75,7 @@ impl Cache {
 
     /// The unit, and the files it was made from.
     pub(crate) fn load(&self, key: &Key) -> Option<(PackedUnit, Vec<String>)> {
-        let bytes = regular::read(&self.path(key), MAX_ENTRY_BYTES)?;
+        let bytes = self.folder.read(&name(key), MAX_ENTRY).ok()?;
         let rest = bytes.strip_prefix(MAGIC)?;
         let (hash, rest) = rest.split_first_chunk::<32>()?;
         if blake3::hash(rest) != Hash::from_bytes(*hash) {
@@ -108,29 +114,30 @@ impl Cache {
         content.extend_from_slice(&(listed.len() as u64).to_le_bytes());
         content.extend_from_slice(listed.as_bytes());
         content.extend_from_slice(&unit.to_bytes());
-        let write = || -> io::Result<()> {
-            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-            file.write_all(MAGIC)?;
-            file.write_all(blake3::hash(&content).as_bytes())?;
-            file.write_all(&content)?;
-            file.persist(self.path(key)).map_err(|e| e.error)?;
-            Ok(())
-        };
-        let _ = write();
-    }
-
-    fn path(&self, key: &Key) -> PathBuf {
-        self.folder.join(format!("{}.unit", key.0))
+        let _ = self.folder.write(&name(key), &[MAGIC, blake3::hash(&content).as_bytes(), &content]);
     }
 
     fn file_hash(&self, path: &str) -> Option<Hash> {
         if let Some(known) = self.hashes.read().expect("no holder of this lock panics").get(path) {
             return *known;
         }
-        let hash = regular::hash(Path::new(path), MAX_FILE_BYTES);
+        let hash = hash_of(Path::new(path)).ok();
         self.hashes.write().expect("no holder of this lock panics").insert(path.to_owned(), hash);
         hash
     }
+}
+
+/// The name of an entry in the folder.
+fn name(key: &Key) -> OsString {
+    format!("{}.unit", key.0).into()
+}
+
+/// Of regular files alone: a list of files may name a pipe or a device.
+fn hash_of(path: &Path) -> io::Result<Hash> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(caulk_files::open(path, MAX_SOURCE)?)?;
+    // It may have grown since it was opened.
+    if hasher.count() > MAX_SOURCE { Err(ErrorKind::FileTooLarge.into()) } else { Ok(hasher.finalize()) }
 }
 
 fn modified(path: &str) -> Option<SystemTime> {
@@ -158,14 +165,14 @@ mod tests {
             let cache = Cache::open(folder.path()).expect("writable");
             let key = Key("0123".to_owned());
             cache.store(&key, &[file.display().to_string()], SystemTime::now(), &unit);
-            let bytes = fs::read(cache.path(&key)).expect("stored");
+            let bytes = fs::read(folder.path().join("units").join(name(&key))).expect("stored");
             Self { folder, key, bytes }
         }
 
         /// Whether an entry of these bytes counts.
         fn loads(&self, bytes: &[u8]) -> bool {
             let cache = Cache::open(self.folder.path()).expect("writable");
-            fs::write(cache.path(&self.key), bytes).expect("writable");
+            fs::write(self.folder.path().join("units").join(name(&self.key)), bytes).expect("writable");
             cache.load(&self.key).is_some()
         }
     }

@@ -6,6 +6,8 @@
 //! *Architecture invariant:* no other crate links LLVM or runs a compiler, and nothing of LLVM lives on after a unit is
 //! lowered. No input makes this crate panic or end the process: a unit that cannot be read is a [`LostUnit`].
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod cache;
 mod clang;
 mod dependencies;
@@ -14,7 +16,6 @@ mod failure;
 mod llvm;
 mod lower;
 mod read;
-mod regular;
 mod ssa;
 
 pub use cache::Cache;

@@ -17,6 +17,9 @@ use crate::lower::lower_unit;
 /// LLVM's reader recurses over nested constants and types; the default of 2 MiB is small for generated code.
 const STACK_BYTES: usize = 64 << 20;
 
+/// Longest list of the files that were read for a unit.
+const MAX_RULE: u64 = 64 << 20;
+
 /// How units are read.
 #[derive(Debug)]
 pub struct Config {
@@ -114,7 +117,7 @@ fn files_read(job: &Job, rule: &Path) -> Vec<String> {
         Job::Compile(job) => &job.directory,
         Job::Bitcode(job) => return vec![job.path.display().to_string()],
     };
-    let text = std::fs::read_to_string(rule).unwrap_or_default();
+    let text = caulk_files::read_text(rule, MAX_RULE).unwrap_or_default();
     let absolute = |file: String| directory.join(file).display().to_string();
     dependencies::parse(&text).into_iter().map(absolute).collect()
 }

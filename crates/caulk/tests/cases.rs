@@ -1,6 +1,8 @@
 //! The documents under `tests/cases`: prose that explains a rule, and programs that show it. Every section with a program is
 //! a test. `tests/cases/README.md` says how they are written; `CAULK_BLESS=1` writes the summaries of today into them.
 
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
