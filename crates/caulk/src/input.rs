@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use caulk_capture::{Duplicates, Job, JobList, Request, collect};
 use caulk_explore::{Exploration, ExploreConfig, explore as run_stage_two};
-use caulk_frontend::{Cache, Clang, Config, LostUnit, read_units};
+use caulk_frontend::{Cache, Clang, Config, Isolated, LostUnit, read_units};
 use caulk_ir::PackedUnit;
 use caulk_ir::entity::Entity;
 use caulk_models::Models;
@@ -94,7 +94,8 @@ fn read_with(options: &InputOptions, with_neighbours: bool) -> Result<Read, Erro
     } else {
         Some(open_cache(options.cache.as_deref().unwrap_or(Path::new(DEFAULT_CACHE)))?)
     };
-    let config = Config { clang, cache, threads: threads(options) };
+    let isolated = std::env::current_exe().ok().map(Isolated::new);
+    let config = Config { clang, cache, isolated, threads: threads(options) };
     let started = SystemTime::now();
     let bar = progress::bar(list.jobs.len(), "reading", options.quiet);
     let results = read_units(&list.jobs, &config, &|job: &Job| {

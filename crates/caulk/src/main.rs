@@ -24,6 +24,10 @@ use arguments::{Arguments, Command};
 use error::{Error, Exit};
 
 fn main() -> ExitCode {
+    // This process may be one that Caulk started to lower a single file.
+    if let Some(exit) = caulk_frontend::serve(std::env::args_os()) {
+        return exit;
+    }
     let mut arguments = Arguments::parse();
     let lifeline = Lifeline::default();
     arguments.command.tie_to(&lifeline);
