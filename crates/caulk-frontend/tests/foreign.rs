@@ -3,6 +3,7 @@
 
 mod common;
 
+use caulk_frontend::Isolated;
 use caulk_ir::{Constant, Initialiser, Inst, Type, Unit, UnknownReason};
 use common::{Project, config};
 
@@ -457,4 +458,32 @@ fn parts_of_initialisers_are_looked_at_up_to_a_bound() {
     };
     assert!(table(400), "the pointer after a large table is seen");
     assert!(!table(600), "what lies beyond the bound is left open");
+}
+
+// Lowering in a child.
+
+/// What becomes of a file of bitcode, and of a source beside it, when the child that lowers the first does this.
+fn lowered_by(script: &str) -> (String, bool) {
+    use std::os::unix::fs::PermissionsExt;
+    let project = Project::new(&[("unit.ll", "@x = global i32 1"), ("own.c", "int y;"), ("child", script)]);
+    let child = project.path("child");
+    std::fs::set_permissions(&child, std::fs::Permissions::from_mode(0o755)).expect("our own file");
+    let config = caulk_frontend::Config { isolated: Some(Isolated::new(child)), ..config() };
+    let results = project.read(&["unit.ll", "own.c"], &[], &config);
+    (results[0].as_ref().map_or_else(|lost| lost.reason.clone(), |_| "read".to_owned()), results[1].is_ok())
+}
+
+#[test]
+fn a_child_that_dies_costs_its_unit_alone() {
+    let outcomes = [
+        ("kill -SEGV $$", "LLVM cannot cope with this bitcode: reading it crashed"),
+        ("exit 3", "LLVM cannot cope with this bitcode: reading it ended with status 3"),
+        ("exit 0", "cannot read what was made of it: No such file or directory (os error 2)"),
+        ("printf '\\000the reason' > \"$3\"", "the reason"),
+        ("printf '\\001nonsense' > \"$3\"", "the stored unit is damaged: a body lies outside of the file"),
+        (": > \"$3\"", "internal error, please report it: nothing was made of the bitcode"),
+    ];
+    for (script, reason) in outcomes {
+        assert_eq!(lowered_by(&format!("#!/bin/sh\n{script}\n")), (reason.to_owned(), true), "{script}");
+    }
 }

@@ -102,11 +102,11 @@ impl PackedUnit {
         Ok(packed)
     }
 
-    /// Whether each body, and no other, lies where the table says.
+    /// Whether bodies lie where the table says and nowhere else, and only definitions have one.
     fn has_shape(&self) -> bool {
         let inside = |&(start, end): &(u32, u32)| start <= end && end as usize <= self.bytes.len();
         let fits = |(function, range): (&Function, &Option<(u32, u32)>)| {
-            function.body.is_none() && function.is_definition == range.is_some() && range.iter().all(inside)
+            function.body.is_none() && (function.is_definition || range.is_none()) && range.iter().all(inside)
         };
         self.ranges.len() == self.unit.functions.len()
             && self.unit.functions.values().zip(self.ranges.values()).all(fits)

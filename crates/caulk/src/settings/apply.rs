@@ -94,3 +94,6 @@ fn ignore(index: usize, setting: &IgnoreSetting) -> Result<Ignore, Error> {
         place,
     })
 }
+
+#[cfg(test)]
+mod fuzz;
