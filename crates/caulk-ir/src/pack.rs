@@ -124,3 +124,22 @@ impl PackedUnit {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No text leads there: strings are interned as it is read.
+    #[test]
+    fn a_string_with_two_numbers_is_refused() {
+        let unit =
+            crate::text::parse_unit("unit \"u.c\"\nglobal @aaaa size 8\nglobal @aaab size 8\n").expect("well formed");
+        let bytes = PackedUnit::pack(unit).to_bytes();
+        assert!(PackedUnit::from_bytes(&bytes).is_ok());
+        let at = bytes.windows(4).position(|w| w == b"aaab").expect("strings are stored as they are");
+        let mut changed = bytes.clone();
+        changed[at + 3] = b'a';
+        let error = PackedUnit::from_bytes(&changed).expect_err("two symbols are the same");
+        assert!(error.to_string().contains("stands twice in its table"), "{error}");
+    }
+}
