@@ -29,7 +29,7 @@ impl Random {
         Self(seed)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -39,7 +39,7 @@ impl Random {
 
     /// A number below `bound`; zero for a bound of zero.
     pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % (bound as u64).max(1)) as usize
+        (self.number() % (bound as u64).max(1)) as usize
     }
 }
 
@@ -60,7 +60,7 @@ impl Mutator {
 
     pub fn next_input(&mut self) -> Vec<u8> {
         let mut input = self.any_seed().to_vec();
-        for _ in 0..=self.random.next() % MAX_CHANGES {
+        for _ in 0..=self.random.number() % MAX_CHANGES {
             self.damage(&mut input);
         }
         input.truncate(MAX_BYTES);
@@ -94,7 +94,7 @@ impl Mutator {
 
     fn set_byte(&mut self, input: &mut [u8]) {
         let odd = ODD_BYTES[self.random.below(ODD_BYTES.len())];
-        let any = self.random.next() as u8;
+        let any = self.random.number() as u8;
         let (at, is_odd) = (self.random.below(input.len()), self.random.below(2) == 0);
         if let Some(byte) = input.get_mut(at) {
             *byte = if is_odd { odd } else { any };
