@@ -20,10 +20,10 @@ use caulk_files::{Destination, Folder};
 use caulk_ir::PackedUnit;
 
 use crate::clang::Clang;
+use crate::entry::{self, Sealed};
 
 /// Goes up whenever the stored form, or what lowering makes of the same bitcode, changes.
-const FORMAT: u32 = 4;
-const MAGIC: &[u8; 8] = b"caulk-u\n";
+const FORMAT: u32 = 5;
 /// Largest entry that is stored or read. Entries may have come with the project, of any size.
 const MAX_ENTRY: u64 = 512 << 20;
 /// Largest source that is hashed. A unit made from a larger one, or from what is no regular file, is not stored.
@@ -76,20 +76,13 @@ impl Cache {
     /// The unit, and the files it was made from.
     pub(crate) fn load(&self, key: &Key) -> Option<(PackedUnit, Vec<String>)> {
         let bytes = self.folder.read(&name(key), MAX_ENTRY).ok()?;
-        let rest = bytes.strip_prefix(MAGIC)?;
-        let (hash, rest) = rest.split_first_chunk::<32>()?;
-        if blake3::hash(rest) != Hash::from_bytes(*hash) {
-            return None;
-        }
-        let (length, rest) = rest.split_first_chunk::<8>()?;
-        let (files, unit) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+        let entry = Sealed::read(&bytes)?;
         let mut unchanged = Vec::new();
-        for line in std::str::from_utf8(files).ok()?.lines() {
-            let (hash, file) = line.split_once(' ')?;
+        for &(hash, file) in &entry.files {
             self.file_hash(file).filter(|now| now.to_hex().as_str() == hash)?;
             unchanged.push(file.to_owned());
         }
-        Some((PackedUnit::from_bytes(unit).ok()?, unchanged))
+        Some((entry.unit()?, unchanged))
     }
 
     /// Stores a unit that was compiled from `files`, beginning at `started`. Failing to is no reason to fail the run: the
@@ -110,11 +103,7 @@ impl Cache {
             let Some(hash) = self.file_hash(file).filter(|_| !file.contains('\n')) else { return };
             listed.push_str(&format!("{} {file}\n", hash.to_hex()));
         }
-        let mut content = Vec::new();
-        content.extend_from_slice(&(listed.len() as u64).to_le_bytes());
-        content.extend_from_slice(listed.as_bytes());
-        content.extend_from_slice(&unit.to_bytes());
-        let _ = self.folder.write(&name(key), &[MAGIC, blake3::hash(&content).as_bytes(), &content]);
+        let _ = self.folder.write(&name(key), &[&entry::encode(&listed, unit)]);
     }
 
     fn file_hash(&self, path: &str) -> Option<Hash> {
@@ -146,6 +135,8 @@ fn modified(path: &str) -> Option<SystemTime> {
 
 #[cfg(test)]
 mod tests {
+    use caulk_ir::{BlockId, Body, FunctionId, Inst, InstId, Operand, StrId, Unit};
+
     use super::*;
 
     /// A cache with one entry, made from one file.
@@ -205,8 +196,35 @@ mod tests {
     fn nonsense_under_a_sound_hash_is_no_unit() {
         let stored = Stored::new();
         for content in [&b""[..], &[0; 8], &[0xff; 64], b"\x02\0\0\0\0\0\0\0xx rest"] {
-            let entry = [&MAGIC[..], blake3::hash(content).as_bytes(), content].concat();
-            assert!(!stored.loads(&entry), "{content:?}");
+            assert!(!stored.loads(&entry::seal(content)), "{content:?}");
+        }
+    }
+
+    /// Each of these decodes, and would make a later part panic.
+    #[test]
+    fn a_unit_that_makes_no_sense_is_no_unit() {
+        let stored = Stored::new();
+        let file = stored.folder.path().join("a.c");
+        let listed = format!("{} {}\n", blake3::hash(b"int x;").to_hex(), file.display());
+        let entry = |change: fn(&mut Unit, &mut Body)| {
+            let text = "define @f(p: ptr) -> ptr {\n  return %0 @ 1:2\n}\n";
+            let mut unit = caulk_ir::text::parse_unit(text).expect("well formed");
+            let mut body = unit.functions[FunctionId(0)].body.take().expect("defined");
+            change(&mut unit, &mut body);
+            unit.functions[FunctionId(0)].body = Some(body);
+            entry::encode(&listed, &PackedUnit::pack(unit))
+        };
+        assert!(stored.loads(&entry(|_, _| {})));
+        let changes: [fn(&mut Unit, &mut Body); 6] = [
+            |unit, _| unit.functions[FunctionId(0)].symbol = StrId(99),
+            |unit, _| unit.files = Default::default(),
+            |unit, _| unit.functions[FunctionId(0)].is_definition = false,
+            |_, body| body.insts[InstId(1)] = Inst::Return { value: Some(Operand::Value(InstId(7))) },
+            |_, body| body.insts[InstId(1)] = Inst::Jump { target: BlockId(3) },
+            |_, body| body.blocks[BlockId(0)].end = InstId(0),
+        ];
+        for (number, change) in changes.into_iter().enumerate() {
+            assert!(!stored.loads(&entry(change)), "change {number}");
         }
     }
 }

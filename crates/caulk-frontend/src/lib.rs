@@ -11,8 +11,10 @@
 mod cache;
 mod clang;
 mod dependencies;
+pub mod entry;
 mod environment;
 mod failure;
+mod isolated;
 mod llvm;
 mod lower;
 mod read;
@@ -20,4 +22,5 @@ mod ssa;
 
 pub use cache::Cache;
 pub use clang::{CLANG_MAJOR, Clang, ClangError};
+pub use isolated::{Isolated, serve};
 pub use read::{Config, LostUnit, ReadUnit, ReadUnitsError, read_units};

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use caulk_capture::{Duplicates, Job, JobList, Request, collect};
 use caulk_explore::{Exploration, ExploreConfig, explore as run_stage_two};
 use caulk_files::Destination;
-use caulk_frontend::{Cache, Clang, Config, LostUnit, read_units};
+use caulk_frontend::{Cache, Clang, Config, Isolated, LostUnit, read_units};
 use caulk_ir::PackedUnit;
 use caulk_ir::entity::Entity;
 use caulk_models::Models;
@@ -92,7 +92,8 @@ fn read_with(options: &InputOptions, with_neighbours: bool) -> Result<Read, Erro
     let list = collect_jobs(options)?;
     let clang = Clang::find_for(options.clang.as_deref(), runner(options))?;
     let cache = if options.no_cache { None } else { Some(open_cache(&cache_place(options)?)?) };
-    let config = Config { clang, cache, threads: threads(options) };
+    let isolated = std::env::current_exe().ok().map(Isolated::new);
+    let config = Config { clang, cache, isolated, threads: threads(options) };
     let started = SystemTime::now();
     let bar = progress::bar(list.jobs.len(), "reading", options.quiet);
     let results = read_units(&list.jobs, &config, &|job: &Job| {

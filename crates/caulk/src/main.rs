@@ -30,6 +30,10 @@ use message::tell;
 use output::Output;
 
 fn main() -> ExitCode {
+    // This process may be one that Caulk started to lower a single file.
+    if let Some(exit) = caulk_frontend::serve(std::env::args_os()) {
+        return exit;
+    }
     let exit = start().unwrap_or_else(|error| {
         tell!("{error}");
         Exit::Failed

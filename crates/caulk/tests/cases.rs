@@ -166,7 +166,7 @@ fn run(section: &Section) -> Result<Ran, Failed> {
         }
     }
     let list = jobs_from_sources(&sources, &[], &root);
-    let config = Config { clang: Clang::find(None)?, cache: None, threads: 1 };
+    let config = Config { clang: Clang::find(None)?, cache: None, isolated: None, threads: 1 };
     let mut inputs = Vec::new();
     for unit in read_units(&list.jobs, &config, &|_| {})? {
         let unit = unit.map_err(|lost| format!("{} does not compile: {}", lost.source, lost.reason))?;

@@ -166,7 +166,8 @@ fn compile(case: &Case) -> Vec<UnitInput> {
             sources.push(path);
         }
     }
-    let config = Config { clang: Clang::find(None).expect("clang is installed"), cache: None, threads: 1 };
+    let config =
+        Config { clang: Clang::find(None).expect("clang is installed"), cache: None, isolated: None, threads: 1 };
     let units = read_units(&jobs_from_sources(&sources, &[], folder.path()).jobs, &config, &|_| {});
     units.expect("clang runs").into_iter().map(|u| UnitInput::new(u.expect("the case compiles").unit)).collect()
 }

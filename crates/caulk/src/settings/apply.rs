@@ -99,3 +99,6 @@ fn ignore(index: usize, setting: &IgnoreSetting) -> Result<Ignore, Error> {
         place,
     })
 }
+
+#[cfg(test)]
+mod fuzz;

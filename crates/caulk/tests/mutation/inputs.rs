@@ -380,7 +380,7 @@ impl Kind {
             Kind::CacheEntry => {
                 &["check leak.c", "prove leak.c", "ir leak.c", "summaries leak.c", "graph leak.c --kind calls"]
             }
-            Kind::Endless => &["check INPUT", "ir INPUT"],
+            Kind::Endless => &["check INPUT --clang-timeout 5", "ir INPUT --clang-timeout 5"],
             Kind::Text | Kind::Bitcode | Kind::C | Kind::Cxx => ON_FILE,
         }
     }
