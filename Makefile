@@ -51,6 +51,12 @@ fmt: dev-deps ## format the code
 bench: deps ## measure cost on real projects
 	$(CARGO) run --release -p xtask -- bench
 
+# SECONDS is the time for each target.
+SECONDS ?= 60
+.PHONY: fuzz
+fuzz: deps ## drive every parser and decoder with damaged input, SECONDS=60 for each
+	scripts/fuzz $(SECONDS)
+
 .PHONY: clean
 clean: ## remove what was built
 	$(CARGO) clean

@@ -1,6 +1,7 @@
 //! Reads the model files under `models/` with the crate's own code, so that a wrong one fails the build, and writes what
 //! `src/bundled.rs` loads.
 
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 // The modules serve the library; what the build leaves unused is used there.
 #![allow(dead_code)]
 

@@ -3,6 +3,8 @@
 //! *Architecture invariant:* nothing of Caulk's own crates is linked but `caulk-capture`, which says what is compiled.
 //! Caulk itself is measured from outside, as the program a user runs.
 
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
 mod bench;
 mod juliet;
 mod realleaks;

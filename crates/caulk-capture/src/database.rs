@@ -1,6 +1,5 @@
 //! Reading `compile_commands.json`, in both of its forms.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -9,6 +8,9 @@ use crate::error::CaptureError;
 
 /// The name build systems give a compilation database.
 pub const DATABASE_NAME: &str = "compile_commands.json";
+
+/// Largest database read. Those of the largest projects there are stay below it.
+pub(crate) const MAX_BYTES: u64 = 512 << 20;
 
 /// Some editors on Windows put this in front of UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -43,7 +45,8 @@ struct RawEntry {
 
 /// Reads the database at `path`. An empty list is an error: nothing could be analysed, and silence would look like success.
 pub fn read_database(path: &Path) -> Result<Vec<Entry>, CaptureError> {
-    let bytes = fs::read(path).map_err(|source| CaptureError::Read { path: path.to_owned(), source })?;
+    let bytes =
+        caulk_files::read(path, MAX_BYTES).map_err(|source| CaptureError::Read { path: path.to_owned(), source })?;
     let entries = parse_database(&bytes, path)?;
     if entries.is_empty() {
         return Err(CaptureError::EmptyDatabase { path: path.to_owned() });

@@ -18,6 +18,8 @@
 //! glance   -> neighbours (sources nobody named)
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod collect;
 mod compiler;
 mod database;
@@ -46,3 +48,4 @@ pub use jobs::{Duplicates, jobs_from_database, jobs_from_sources};
 pub use language::Language;
 pub use neighbours::{Lacking, NeighbourConfig, find_neighbours, written_nearby};
 pub use record::{Recorded, record};
+pub use split::split_response;

@@ -21,11 +21,13 @@ pub struct NeighbourConfig {
     pub max_bytes: u64,
     /// Bytes of sources whose text is searched. Reading them costs a blink; folders with more are not searched to the end.
     pub max_searched: u64,
+    /// Bytes of headers whose text is searched for names.
+    pub max_headers: u64,
 }
 
 impl Default for NeighbourConfig {
     fn default() -> Self {
-        Self { max_files: 8, max_bytes: 2 << 20, max_searched: 32 << 20 }
+        Self { max_files: 8, max_bytes: 2 << 20, max_searched: 32 << 20, max_headers: 32 << 20 }
     }
 }
 
@@ -45,7 +47,7 @@ pub fn find_neighbours(lacking: &[Lacking], given: &[PathBuf], config: &Neighbou
     let given: BTreeSet<PathBuf> = given.iter().map(|path| real(path)).collect();
     let mut budget = config.max_searched;
     let mut found: Vec<Found<'_>> = Vec::new();
-    for (folder, wanted) in folders(lacking) {
+    for (folder, wanted) in folders(lacking, config) {
         let mut names: BTreeSet<&str> = wanted.keys().copied().collect();
         names.insert(MAIN);
         for source in files_in(&folder, |kind| matches!(kind, Ok(Language::C | Language::Cxx))) {
@@ -105,7 +107,8 @@ struct Found<'a> {
 /// Of each folder, what may be defined there, with the headers in it that declare it.
 type Folders<'a> = BTreeMap<PathBuf, BTreeMap<&'a str, BTreeSet<PathBuf>>>;
 
-fn folders(lacking: &[Lacking]) -> Folders<'_> {
+fn folders<'a>(lacking: &'a [Lacking], config: &NeighbourConfig) -> Folders<'a> {
+    let mut budget = config.max_headers;
     let mut texts: BTreeMap<&Path, String> = BTreeMap::new();
     let mut folders = Folders::new();
     for Lacking { name, declared, headers } in lacking {
@@ -120,7 +123,7 @@ fn folders(lacking: &[Lacking]) -> Folders<'_> {
             continue;
         }
         for header in headers {
-            let text = texts.entry(header).or_insert_with(|| text_of(header).unwrap_or_default());
+            let text = texts.entry(header).or_insert_with(|| read(header, &mut budget).unwrap_or_default());
             if glance::mentions(text, name) {
                 add(header);
             }
@@ -164,13 +167,9 @@ fn files_in(folder: &Path, is_wanted: impl Fn(&Result<Language, SkipReason>) -> 
 
 /// The text of a source, taken from the budget; None if there is not enough left of it.
 fn read(source: &Path, budget: &mut u64) -> Option<String> {
-    let size = fs::metadata(source).ok()?.len();
-    *budget = budget.checked_sub(size)?;
-    text_of(source)
-}
-
-fn text_of(path: &Path) -> Option<String> {
-    Some(String::from_utf8_lossy(&fs::read(path).ok()?).into_owned())
+    let bytes = caulk_files::read(source, *budget).ok()?;
+    *budget -= bytes.len() as u64;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// What tells whether two paths name the same file.

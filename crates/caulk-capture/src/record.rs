@@ -8,7 +8,7 @@ use std::process::Command;
 use caulk_process::{Lifeline, find_program};
 use serde::Serialize;
 
-use crate::database::{Entry, parse_database};
+use crate::database::{Entry, MAX_BYTES, parse_database};
 use crate::error::CaptureError;
 use crate::flags::sanitize;
 use crate::job::{SkipReason, Skipped};
@@ -49,7 +49,7 @@ pub fn record(command: &[String], output: &Path, cwd: &Path, lifeline: &Lifeline
     let raw = scratch.path().join("recorded.json");
     let build_status = run_recorder(RECORDER, command, &raw, cwd, lifeline)?;
     // bear writes nothing when it could not even start the command.
-    let bytes = std::fs::read(&raw).unwrap_or_else(|_| b"[]".to_vec());
+    let bytes = caulk_files::read(&raw, MAX_BYTES).unwrap_or_else(|_| b"[]".to_vec());
     let (entries, skipped) = clean(parse_database(&bytes, &raw)?, cwd);
     if entries.is_empty() {
         return Err(CaptureError::NothingRecorded { status: build_status });

@@ -2,8 +2,6 @@
 //!
 //! They are expanded here and never by clang, because what a file holds must pass the flag table too.
 
-use std::fs;
-use std::io::Read;
 use std::path::Path;
 
 use crate::split::split_response;
@@ -12,7 +10,8 @@ use crate::split::split_response;
 const MAX_DEPTH: usize = 8;
 /// How many response files one command may read: a file that names itself twice doubles at every level.
 const MAX_FILES: usize = 256;
-/// Longest response file read. The longest link lines of large projects stay below one megabyte.
+/// How much one command may read from response files, all together. The longest link lines of large projects stay below
+/// one megabyte.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Replaces every `@file` word by the words of the file, looked up from `directory`.
@@ -24,38 +23,42 @@ pub(crate) fn expand(words: Vec<String>, directory: &Path) -> Vec<String> {
         return words;
     }
     let mut out = Vec::with_capacity(words.len());
-    let mut files_left = MAX_FILES;
-    expand_into(&mut out, words, directory, MAX_DEPTH, &mut files_left);
+    let mut left = Left { files: MAX_FILES, bytes: MAX_BYTES };
+    expand_into(&mut out, words, directory, MAX_DEPTH, &mut left);
     out
 }
 
-fn expand_into(out: &mut Vec<String>, words: Vec<String>, directory: &Path, depth_left: usize, files_left: &mut usize) {
+/// What one command may still read.
+struct Left {
+    files: usize,
+    bytes: u64,
+}
+
+impl Left {
+    /// Whether so many bytes were left; they are not any more.
+    fn take(&mut self, bytes: u64) -> bool {
+        let rest = self.bytes.checked_sub(bytes);
+        self.bytes = rest.unwrap_or(self.bytes);
+        rest.is_some()
+    }
+}
+
+fn expand_into(out: &mut Vec<String>, words: Vec<String>, directory: &Path, depth_left: usize, left: &mut Left) {
     for word in words {
         let text = match word.strip_prefix('@') {
-            Some(name) if depth_left > 0 && *files_left > 0 => read(&directory.join(name)),
+            Some(name) if depth_left > 0 && left.files > 0 => read(&directory.join(name)),
             _ => None,
         };
-        match text {
-            Some(text) => {
-                *files_left -= 1;
-                expand_into(out, split_response(&text), directory, depth_left - 1, files_left);
-            }
+        left.files -= usize::from(text.is_some());
+        match text.filter(|text| left.take(text.len() as u64)) {
+            Some(text) => expand_into(out, split_response(&text), directory, depth_left - 1, left),
             None => out.push(word),
         }
     }
 }
 
-/// Only regular files: a pipe or a device could block or never end.
 fn read(path: &Path) -> Option<String> {
-    if !fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    let file = fs::File::open(path).ok()?;
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).ok()?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return None;
-    }
+    let bytes = caulk_files::read(path, MAX_BYTES).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     Some(text.trim_start_matches('\u{feff}').to_owned())
 }
@@ -63,6 +66,7 @@ fn read(path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn expand_in(files: &[(&str, &str)], words: &[&str]) -> Vec<String> {
         let dir = tempfile::tempdir().expect("a temporary directory can be made");
@@ -81,6 +85,15 @@ mod tests {
     #[test]
     fn a_missing_file_stays_a_word() {
         assert_eq!(expand_in(&[], &["@none.rsp", "-c"]), ["@none.rsp", "-c"]);
+    }
+
+    /// Many names of one large file would otherwise be as good as a file of gigabytes.
+    #[test]
+    fn all_files_together_have_a_bound() {
+        let large = "x".repeat(MAX_BYTES as usize / 2 + 1);
+        let out = expand_in(&[("a", &large), ("b", "-DB")], &["@b", "@a", "@a", "@a", "@b"]);
+        let lengths: Vec<usize> = out.iter().map(String::len).collect();
+        assert_eq!(lengths, [3, large.len(), 2, 2, 3]);
     }
 
     #[test]

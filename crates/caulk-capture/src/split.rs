@@ -13,7 +13,7 @@ pub(crate) fn split_command(command: &str) -> Result<Vec<String>, String> {
 ///
 /// This is not the shell's dialect: a backslash takes the next character literally everywhere, also inside single
 /// quotes, and a quote that is never closed ends with the file.
-pub(crate) fn split_response(text: &str) -> Vec<String> {
+pub fn split_response(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     // An empty quoted word ("") is a word too, so the text alone cannot say whether one has begun.

@@ -7,30 +7,31 @@
 //! the one that was read goes unnoticed until a file that was read changes.
 
 use std::collections::HashMap;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::RwLock;
 use std::time::SystemTime;
 use std::{fs, io};
 
 use blake3::Hash;
 use caulk_capture::Job;
+use caulk_files::{Destination, Folder};
 use caulk_ir::PackedUnit;
 
 use crate::clang::Clang;
-use crate::regular;
+use crate::entry::{self, Sealed};
 
 /// Goes up whenever the stored form, or what lowering makes of the same bitcode, changes.
-const FORMAT: u32 = 4;
-const MAGIC: &[u8; 8] = b"caulk-u\n";
-/// The longest source or header that is hashed. A unit that read a longer one is not kept.
-const MAX_FILE_BYTES: u64 = 256 << 20;
-/// The longest entry that is read; those of the largest units have a few megabytes.
-const MAX_ENTRY_BYTES: u64 = 1 << 30;
+const FORMAT: u32 = 5;
+/// Largest entry that is stored or read. Entries may have come with the project, of any size.
+const MAX_ENTRY: u64 = 512 << 20;
+/// Largest source that is hashed. A unit made from a larger one, or from what is no regular file, is not stored.
+const MAX_SOURCE: u64 = 256 << 20;
 
 #[derive(Debug)]
 pub struct Cache {
-    folder: PathBuf,
+    folder: Folder,
     /// Hashes of the files seen in this run: headers are shared by many units.
     hashes: RwLock<HashMap<String, Option<Hash>>>,
 }
@@ -39,13 +40,18 @@ pub struct Cache {
 pub(crate) struct Key(String);
 
 impl Cache {
-    /// Opens (and makes) a cache folder.
+    /// Opens (and makes) a cache folder that the user named.
     pub fn open(folder: &Path) -> io::Result<Self> {
-        let units = folder.join("units");
-        fs::create_dir_all(&units)?;
-        let ignore = folder.join(".gitignore");
-        if !ignore.exists() {
-            fs::write(ignore, "*\n")?;
+        Self::open_at(&Destination::named(folder.to_owned()))
+    }
+
+    /// Opens (and makes) a cache folder.
+    pub fn open_at(place: &Destination) -> io::Result<Self> {
+        let folder = place.folder()?;
+        let units = folder.make_folder(OsStr::new("units"))?;
+        let ignore = OsStr::new(".gitignore");
+        if !folder.exists(ignore) {
+            folder.write(ignore, &[b"*\n"])?;
         }
         Ok(Self { folder: units, hashes: RwLock::default() })
     }
@@ -69,21 +75,14 @@ impl Cache {
 
     /// The unit, and the files it was made from.
     pub(crate) fn load(&self, key: &Key) -> Option<(PackedUnit, Vec<String>)> {
-        let bytes = regular::read(&self.path(key), MAX_ENTRY_BYTES)?;
-        let rest = bytes.strip_prefix(MAGIC)?;
-        let (hash, rest) = rest.split_first_chunk::<32>()?;
-        if blake3::hash(rest) != Hash::from_bytes(*hash) {
-            return None;
-        }
-        let (length, rest) = rest.split_first_chunk::<8>()?;
-        let (files, unit) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+        let bytes = self.folder.read(&name(key), MAX_ENTRY).ok()?;
+        let entry = Sealed::read(&bytes)?;
         let mut unchanged = Vec::new();
-        for line in std::str::from_utf8(files).ok()?.lines() {
-            let (hash, file) = line.split_once(' ')?;
+        for &(hash, file) in &entry.files {
             self.file_hash(file).filter(|now| now.to_hex().as_str() == hash)?;
             unchanged.push(file.to_owned());
         }
-        Some((PackedUnit::from_bytes(unit).ok()?, unchanged))
+        Some((entry.unit()?, unchanged))
     }
 
     /// Stores a unit that was compiled from `files`, beginning at `started`. Failing to is no reason to fail the run: the
@@ -104,33 +103,30 @@ impl Cache {
             let Some(hash) = self.file_hash(file).filter(|_| !file.contains('\n')) else { return };
             listed.push_str(&format!("{} {file}\n", hash.to_hex()));
         }
-        let mut content = Vec::new();
-        content.extend_from_slice(&(listed.len() as u64).to_le_bytes());
-        content.extend_from_slice(listed.as_bytes());
-        content.extend_from_slice(&unit.to_bytes());
-        let write = || -> io::Result<()> {
-            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-            file.write_all(MAGIC)?;
-            file.write_all(blake3::hash(&content).as_bytes())?;
-            file.write_all(&content)?;
-            file.persist(self.path(key)).map_err(|e| e.error)?;
-            Ok(())
-        };
-        let _ = write();
-    }
-
-    fn path(&self, key: &Key) -> PathBuf {
-        self.folder.join(format!("{}.unit", key.0))
+        let _ = self.folder.write(&name(key), &[&entry::encode(&listed, unit)]);
     }
 
     fn file_hash(&self, path: &str) -> Option<Hash> {
         if let Some(known) = self.hashes.read().expect("no holder of this lock panics").get(path) {
             return *known;
         }
-        let hash = regular::hash(Path::new(path), MAX_FILE_BYTES);
+        let hash = hash_of(Path::new(path)).ok();
         self.hashes.write().expect("no holder of this lock panics").insert(path.to_owned(), hash);
         hash
     }
+}
+
+/// The name of an entry in the folder.
+fn name(key: &Key) -> OsString {
+    format!("{}.unit", key.0).into()
+}
+
+/// Of regular files alone: a list of files may name a pipe or a device.
+fn hash_of(path: &Path) -> io::Result<Hash> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(caulk_files::open(path, MAX_SOURCE)?)?;
+    // It may have grown since it was opened.
+    if hasher.count() > MAX_SOURCE { Err(ErrorKind::FileTooLarge.into()) } else { Ok(hasher.finalize()) }
 }
 
 fn modified(path: &str) -> Option<SystemTime> {
@@ -139,6 +135,8 @@ fn modified(path: &str) -> Option<SystemTime> {
 
 #[cfg(test)]
 mod tests {
+    use caulk_ir::{BlockId, Body, FunctionId, Inst, InstId, Operand, StrId, Unit};
+
     use super::*;
 
     /// A cache with one entry, made from one file.
@@ -158,14 +156,14 @@ mod tests {
             let cache = Cache::open(folder.path()).expect("writable");
             let key = Key("0123".to_owned());
             cache.store(&key, &[file.display().to_string()], SystemTime::now(), &unit);
-            let bytes = fs::read(cache.path(&key)).expect("stored");
+            let bytes = fs::read(folder.path().join("units").join(name(&key))).expect("stored");
             Self { folder, key, bytes }
         }
 
         /// Whether an entry of these bytes counts.
         fn loads(&self, bytes: &[u8]) -> bool {
             let cache = Cache::open(self.folder.path()).expect("writable");
-            fs::write(cache.path(&self.key), bytes).expect("writable");
+            fs::write(self.folder.path().join("units").join(name(&self.key)), bytes).expect("writable");
             cache.load(&self.key).is_some()
         }
     }
@@ -198,8 +196,35 @@ mod tests {
     fn nonsense_under_a_sound_hash_is_no_unit() {
         let stored = Stored::new();
         for content in [&b""[..], &[0; 8], &[0xff; 64], b"\x02\0\0\0\0\0\0\0xx rest"] {
-            let entry = [&MAGIC[..], blake3::hash(content).as_bytes(), content].concat();
-            assert!(!stored.loads(&entry), "{content:?}");
+            assert!(!stored.loads(&entry::seal(content)), "{content:?}");
+        }
+    }
+
+    /// Each of these decodes, and would make a later part panic.
+    #[test]
+    fn a_unit_that_makes_no_sense_is_no_unit() {
+        let stored = Stored::new();
+        let file = stored.folder.path().join("a.c");
+        let listed = format!("{} {}\n", blake3::hash(b"int x;").to_hex(), file.display());
+        let entry = |change: fn(&mut Unit, &mut Body)| {
+            let text = "define @f(p: ptr) -> ptr {\n  return %0 @ 1:2\n}\n";
+            let mut unit = caulk_ir::text::parse_unit(text).expect("well formed");
+            let mut body = unit.functions[FunctionId(0)].body.take().expect("defined");
+            change(&mut unit, &mut body);
+            unit.functions[FunctionId(0)].body = Some(body);
+            entry::encode(&listed, &PackedUnit::pack(unit))
+        };
+        assert!(stored.loads(&entry(|_, _| {})));
+        let changes: [fn(&mut Unit, &mut Body); 6] = [
+            |unit, _| unit.functions[FunctionId(0)].symbol = StrId(99),
+            |unit, _| unit.files = Default::default(),
+            |unit, _| unit.functions[FunctionId(0)].is_definition = false,
+            |_, body| body.insts[InstId(1)] = Inst::Return { value: Some(Operand::Value(InstId(7))) },
+            |_, body| body.insts[InstId(1)] = Inst::Jump { target: BlockId(3) },
+            |_, body| body.blocks[BlockId(0)].end = InstId(0),
+        ];
+        for (number, change) in changes.into_iter().enumerate() {
+            assert!(!stored.loads(&entry(change)), "change {number}");
         }
     }
 }

@@ -136,6 +136,11 @@ impl Clang {
         &self.version
     }
 
+    /// How every child is run, whatever program it is.
+    pub(crate) fn runner(&self) -> &Runner {
+        &self.runner
+    }
+
     pub(crate) fn lifeline(&self) -> &Lifeline {
         &self.runner.lifeline
     }

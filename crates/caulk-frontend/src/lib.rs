@@ -6,17 +6,21 @@
 //! *Architecture invariant:* no other crate links LLVM or runs a compiler, and nothing of LLVM lives on after a unit is
 //! lowered. No input makes this crate panic or end the process: a unit that cannot be read is a [`LostUnit`].
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod cache;
 mod clang;
 mod dependencies;
+pub mod entry;
 mod environment;
 mod failure;
+mod isolated;
 mod llvm;
 mod lower;
 mod read;
-mod regular;
 mod ssa;
 
 pub use cache::Cache;
 pub use clang::{CLANG_MAJOR, Clang, ClangError};
+pub use isolated::{Isolated, serve};
 pub use read::{Config, LostUnit, ReadUnit, ReadUnitsError, read_units};

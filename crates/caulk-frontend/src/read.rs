@@ -11,17 +11,23 @@ use rayon::prelude::*;
 use crate::cache::Cache;
 use crate::clang::{Clang, Outputs};
 use crate::dependencies;
+use crate::isolated::Isolated;
 use crate::llvm::Module;
 use crate::lower::lower_unit;
 
 /// LLVM's reader recurses over nested constants and types; the default of 2 MiB is small for generated code.
-const STACK_BYTES: usize = 64 << 20;
+pub(crate) const STACK_BYTES: usize = 64 << 20;
+
+/// Longest list of the files that were read for a unit.
+const MAX_RULE: u64 = 64 << 20;
 
 /// How units are read.
 #[derive(Debug)]
 pub struct Config {
     pub clang: Clang,
     pub cache: Option<Cache>,
+    /// Who lowers bitcode that was given as such. None: this process, which then ends if LLVM does.
+    pub isolated: Option<Isolated>,
     /// How many units are worked on at once.
     pub threads: usize,
 }
@@ -83,11 +89,17 @@ fn read_unit(job: &Job, config: &Config, scratch: &Path, number: usize) -> Resul
     let rule = scratch.join(format!("{number}.d"));
     let started = SystemTime::now();
     config.clang.compile(job, Outputs { bitcode: &bitcode, dependencies: &rule, scratch })?;
-    let lowered = lower_file(&bitcode, job.display());
+    let lowered = match (job, &config.isolated) {
+        (Job::Bitcode(_), Some(isolated)) => {
+            let out = scratch.join(format!("{number}.unit"));
+            isolated.lower(&bitcode, job.display(), &out, config.clang.runner())
+        }
+        _ => lower_file(&bitcode, job.display()).map(PackedUnit::pack),
+    };
     let files = files_read(job, &rule);
     let _ = std::fs::remove_file(&bitcode);
     let _ = std::fs::remove_file(&rule);
-    let unit = PackedUnit::pack(lowered?);
+    let unit = lowered?;
     if let Some((cache, key)) = &key {
         cache.store(key, &files, started, &unit);
     }
@@ -95,10 +107,10 @@ fn read_unit(job: &Job, config: &Config, scratch: &Path, number: usize) -> Resul
 }
 
 /// Reads and lowers one bitcode file. A mistake of ours in one odd unit must not end the run.
-fn lower_file(bitcode: &Path, source: &str) -> Result<Unit, String> {
+pub(crate) fn lower_file(bitcode: &Path, source: &str) -> Result<Unit, String> {
     let lower = || -> Result<Unit, String> {
         let module = Module::read(bitcode).map_err(|e| e.to_string())?;
-        let unit = lower_unit(&module, source);
+        let unit = lower_unit(&module, source).map_err(|e| e.to_string())?;
         verify::verify_unit(&unit).map_err(|errors| match errors.first() {
             Some(first) => format!("internal error, please report it: lowering made invalid IR: {first}"),
             None => "internal error, please report it: lowering made invalid IR".to_owned(),
@@ -114,7 +126,7 @@ fn files_read(job: &Job, rule: &Path) -> Vec<String> {
         Job::Compile(job) => &job.directory,
         Job::Bitcode(job) => return vec![job.path.display().to_string()],
     };
-    let text = std::fs::read_to_string(rule).unwrap_or_default();
+    let text = caulk_files::read_text(rule, MAX_RULE).unwrap_or_default();
     let absolute = |file: String| directory.join(file).display().to_string();
     dependencies::parse(&text).into_iter().map(absolute).collect()
 }

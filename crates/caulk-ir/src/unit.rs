@@ -1,6 +1,6 @@
 //! A lowered translation unit.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +58,12 @@ impl Strings {
 
     pub fn get(&self, id: StrId) -> &str {
         &self.items[id]
+    }
+
+    /// A string that has two numbers. Parts that compare numbers would take it for two.
+    pub(crate) fn repeated(&self) -> Option<&str> {
+        let mut seen = HashSet::with_capacity(self.items.len());
+        self.items.values().map(|text| &**text).find(|text| !seen.insert(*text))
     }
 
     pub fn contains(&self, id: StrId) -> bool {

@@ -320,3 +320,12 @@ fn tables_of_a_unit_are_whole() {
     );
     assert_eq!(messages(&parse("declare @f(void)")), ["@f: a parameter cannot be void"]);
 }
+
+#[test]
+fn cases_fit_into_the_type_of_their_switch() {
+    let mut unit = parse("define @f(n: i32) {\nswitch i32 %n { 1 -> a, else -> a }\na: return\n}");
+    let body = unit.functions[FunctionId(0)].body.as_mut().unwrap();
+    let Inst::Switch { cases, .. } = &mut body.insts[InstId(1)] else { panic!("the first after the parameter") };
+    cases[0].0 = 1 << 40;
+    assert!(messages(&unit).iter().any(|m| m.ends_with("the case 0x10000000000 does not fit into i32")));
+}

@@ -11,6 +11,9 @@ use crate::table::Models;
 /// Families in the order of their ids, models, and names with an index into the models: as `build.rs` writes them.
 type Bundle = (Vec<Family>, Vec<Model>, Vec<(String, u32)>);
 
+/// Largest file of models read; all bundled models together are a fiftieth of it.
+const MAX_BYTES: u64 = 16 << 20;
+
 static BUNDLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/models.bin"));
 
 impl Models {
@@ -27,7 +30,8 @@ impl Models {
         let mut models = Models::bundled();
         for path in files {
             let file = path.display().to_string();
-            let bytes = std::fs::read(path).map_err(|source| ModelError::Read { file: file.clone(), source })?;
+            let bytes =
+                caulk_files::read(path, MAX_BYTES).map_err(|source| ModelError::Read { file: file.clone(), source })?;
             let text = utf8(&file, &bytes)?;
             models.add_text(&file, text)?;
         }

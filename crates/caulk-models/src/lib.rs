@@ -7,6 +7,8 @@
 //! engines interpret it.
 //! *Architecture invariant:* reading a model file never panics. A wrong one gives a [`ModelError`] with file, line and column.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod attributes;
 mod bundled;
 mod condition;

@@ -1,6 +1,8 @@
 //! No probe that really leaks is ever proved: programs made by chance are run on small heaps, and what loses a cell must
 //! not have been called proved.
 
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
 mod support;
 
 use std::collections::BTreeSet;
@@ -93,10 +95,13 @@ fn check_all(with_memory: bool) {
     }
 }
 
+/// Makes one bound small.
+type Shrink = fn(&mut ProveConfig);
+
 /// What a bound cuts is abandoned, never proved: each bound in turn so small that it is reached.
 #[test]
 fn nor_with_small_bounds() {
-    let shrinks: [(&str, fn(&mut ProveConfig)); 17] = [
+    let shrinks: [(&str, Shrink); 17] = [
         ("max_transfers", |c| c.max_transfers = 20),
         ("max_work", |c| c.max_work = 100),
         ("max_function_work", |c| c.max_function_work = 2_000),

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::finding::Finding;
 use crate::fingerprint;
 
+/// Characters of an unknown version that are repeated in the message.
+const MAX_VERSION: usize = 20;
 const HEADING: &str = "caulk-baseline";
 
 /// A known finding.
@@ -79,7 +81,7 @@ impl Baseline {
         let first = lines.next().map_or("", |(_, line)| line);
         let version = first.strip_prefix(HEADING).and_then(|v| v.strip_prefix(' ')).ok_or(BaselineError::NotOne)?;
         if version.trim() != fingerprint::VERSION.to_string() {
-            return Err(BaselineError::OtherVersion(printable(version.trim())));
+            return Err(BaselineError::OtherVersion(version.trim().chars().take(MAX_VERSION).collect()));
         }
         let mut known = BTreeSet::new();
         for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
@@ -138,10 +140,6 @@ fn unescape(field: &str) -> String {
         }
     }
     text
-}
-
-fn printable(text: &str) -> String {
-    text.chars().take(20).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 #[cfg(test)]

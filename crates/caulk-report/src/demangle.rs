@@ -1,14 +1,10 @@
 //! Names of functions as the source writes them.
 
-use cpp_demangle::{DemangleOptions, Symbol};
+use caulk_ir::demangle::demangled;
 
 /// A function's name for people. Debug info gives most; what only has a symbol is demangled.
 pub fn display(name: &str) -> String {
-    if !name.starts_with("_Z") {
-        return name.to_owned();
-    }
-    let options = DemangleOptions::new().no_params().no_return_type();
-    Symbol::new(name).ok().and_then(|s| s.demangle_with_options(&options).ok()).unwrap_or_else(|| name.to_owned())
+    demangled(name).unwrap_or_else(|| name.to_owned())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::finding::Confidence;
 use crate::report::Report;
+use crate::terminal;
 
 pub fn render(report: &Report) -> String {
     let mut text = String::new();
@@ -20,8 +21,9 @@ pub fn render(report: &Report) -> String {
     text
 }
 
+/// Ends of lines have a form of their own; what else a terminal would obey does not reach the log.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    terminal::piece(&text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A"))
 }
 
 fn property(text: &str) -> String {
@@ -34,5 +36,6 @@ mod tests {
     fn nothing_in_a_name_is_a_command() {
         assert_eq!(super::property("a,b:c\n::error::%.c"), "a%2Cb%3Ac%0A%3A%3Aerror%3A%3A%25.c");
         assert_eq!(super::data("a\n::error::x"), "a%0A::error::x");
+        assert_eq!(super::data("a\u{1b}[2J\u{202e}\u{2028}"), "a\u{fffd}[2J\u{fffd}\u{fffd}");
     }
 }

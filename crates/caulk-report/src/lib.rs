@@ -2,14 +2,16 @@
 //!
 //! This crate owns the source-level [`Finding`]: what leaks, where it was allocated and through which calls, where it is
 //! lost, and the path that leads there. [`narrate`] makes findings of what the engines say in terms of core IR; [`select`]
-//! decides which of them are shown; [`text`], [`json`] and [`sarif`] write them; [`write`] puts files in place. [`proof`] is
-//! what the prover said.
+//! decides which of them are shown; [`text`], [`json`] and [`sarif`] write them, and text for people goes through [`terminal`]. [`proof`]
+//! is what the prover said.
 //!
 //! *Architecture invariant:* no analysis. A finding holds nothing of the IR, so it can be kept, compared and rendered without
 //! the program. Only [`narrate`] and its helpers know the engines.
 //!
 //! *Architecture invariant:* sources are read for their words alone. One that is gone, has changed or is no text makes
 //! a report poorer and never fails it.
+
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod baseline;
 pub mod config;
@@ -38,11 +40,11 @@ mod sites;
 mod snippet;
 pub mod source;
 pub mod suppress;
+pub mod terminal;
 pub mod text;
 mod tokens;
 pub mod witness;
 mod words;
-pub mod write;
 
 pub use config::ReportConfig;
 pub use finding::{Call, Confidence, Finding, Kind, OtherLoss, Site, Step, StepKind};

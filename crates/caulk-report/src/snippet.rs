@@ -7,6 +7,7 @@ use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Message, Rende
 use crate::finding::{Confidence, Finding, Site, Step, StepKind};
 use crate::fold;
 use crate::source::{SourceFile, Sources};
+use crate::terminal::{self, piece};
 
 /// Bytes of a source line that are shown; nobody reads further, and generated lines have no end.
 const MAX_LINE: usize = 400;
@@ -25,7 +26,7 @@ impl Picture<'_> {
             Confidence::Medium | Confidence::High => Level::ERROR.with_name("leak"),
         };
         let title = format!("{} is leaked: {}", finding.subject(), finding.reason);
-        let title = level.primary_title(printable(&title)).id(finding.kind.rule());
+        let title = level.primary_title(piece(&title)).id(finding.kind.rule());
         let shown = self.folded(&finding.steps);
         let quoted = self.quoted(&shown);
         let mut group = title.elements(quoted.iter().map(|file| file.snippet()));
@@ -94,8 +95,8 @@ impl Picture<'_> {
         }
         let word = crate::tokens::tokens(&line[column..line.len().min(MAX_LINE)]);
         let length = word.first().filter(|t| t.start == 0).map_or(1, |t| t.end);
-        let before = String::from_utf8_lossy(&line[..column]).len();
-        let under = String::from_utf8_lossy(&line[column..column + length]).len();
+        let before = shown(&line[..column]).len();
+        let under = shown(&line[column..column + length]).len();
         Some(before..before + under)
     }
 
@@ -103,17 +104,17 @@ impl Picture<'_> {
         let mut notes = Vec::new();
         for (number, step) in shown.iter().filter(|(_, step)| self.line(&step.site).is_none()) {
             let text = format!("{number}. {}, at {}", text_of(step), step.site);
-            notes.push(Level::NOTE.message(printable(&text)));
+            notes.push(Level::NOTE.message(piece(&text)));
         }
         if shown.len() < finding.steps.len() {
             let count = finding.steps.len() - shown.len();
             notes.push(Level::NOTE.message(format!("{count} steps are left out; --full-path shows them")));
         }
         if !finding.chain.is_empty() {
-            notes.push(Level::NOTE.message(printable(&chain(finding))));
+            notes.push(Level::NOTE.message(piece(&chain(finding))));
         }
         if let Some(also) = finding.also() {
-            notes.push(Level::NOTE.message(printable(&format!("{also}; --report-level 0 shows the path to each"))));
+            notes.push(Level::NOTE.message(piece(&format!("{also}; --report-level 0 shows the path to each"))));
         }
         if finding.needs_alloc_failure {
             notes.push(Level::NOTE.message("this needs another allocation to fail"));
@@ -153,7 +154,7 @@ impl Quoted {
         });
         Snippet::source(self.text.join("\n"))
             .line_start(self.first as usize)
-            .path(printable(&self.path))
+            .path(piece(&self.path))
             .annotations(annotations)
     }
 }
@@ -162,7 +163,7 @@ impl Mark {
     /// `2, 9. the loop goes on`.
     fn label(&self) -> String {
         let numbers: Vec<String> = self.numbers.iter().map(usize::to_string).collect();
-        printable(&format!("{}. {}", numbers.join(", "), self.text))
+        piece(&format!("{}. {}", numbers.join(", "), self.text))
     }
 }
 
@@ -180,10 +181,9 @@ fn chain(finding: &Finding) -> String {
 
 fn shown_line(source: &SourceFile, number: u32) -> String {
     let line = source.line(number).unwrap_or_default();
-    String::from_utf8_lossy(&line[..line.len().min(MAX_LINE)]).into_owned()
+    shown(&line[..line.len().min(MAX_LINE)])
 }
 
-/// Names of files and variables may hold anything; a terminal shall not obey them.
-pub fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+fn shown(source: &[u8]) -> String {
+    terminal::source(&String::from_utf8_lossy(source))
 }

@@ -1,8 +1,6 @@
 //! The text of source files, read when first asked for.
 
 use std::cell::{OnceCell, RefCell};
-use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -81,14 +79,8 @@ impl Sources {
     }
 
     fn read(&self, path: &str) -> Option<Vec<u8>> {
-        let path = self.root.join(path);
-        // A pipe or a device named by debug info must not stop us.
-        if !fs::metadata(&path).ok()?.is_file() {
-            return None;
-        }
-        let mut bytes = Vec::new();
-        fs::File::open(&path).ok()?.take(self.max_bytes).read_to_end(&mut bytes).ok()?;
-        Some(bytes)
+        // Debug info may name anything, a pipe or a device too.
+        caulk_files::read(&self.root.join(path), self.max_bytes).ok()
     }
 }
 

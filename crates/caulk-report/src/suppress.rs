@@ -49,7 +49,7 @@ pub struct Complaint {
 
 /// A comment of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Remark {
+pub struct Remark {
     rules: Vec<Kind>,
     reason: Option<String>,
     /// The line it is on, and the line it speaks of.
@@ -142,7 +142,7 @@ fn complaint(place: &str, has_reason: bool, used: bool, unknown: Option<&str>) -
 }
 
 /// The suppressions in the comments of a file.
-pub(crate) fn remarks(source: &SourceFile) -> Vec<Remark> {
+pub fn remarks(source: &SourceFile) -> Vec<Remark> {
     let text = source.bytes();
     const MARK: &[u8] = b"caulk: ignore";
     if !text.windows(MARK.len()).any(|w| w == MARK) {

@@ -8,8 +8,9 @@ use crate::baseline::Known;
 use crate::finding::{Finding, Kind};
 use crate::footer;
 use crate::report::Report;
-use crate::snippet::{Picture, printable};
+use crate::snippet::Picture;
 use crate::source::Sources;
+use crate::terminal;
 
 #[derive(Clone, Debug)]
 pub struct TextOptions {
@@ -31,7 +32,7 @@ pub fn short(report: &Report) -> String {
     let mut text = String::new();
     for finding in report.counted() {
         let line = format!("{}: {} [{}]", finding.loss, finding.message(), finding.kind.rule());
-        let _ = writeln!(text, "{}", printable(&line));
+        let _ = writeln!(text, "{}", terminal::line(&line));
     }
     text
 }
@@ -44,7 +45,7 @@ pub fn render(report: &Report, sources: &Sources, options: &TextOptions) -> Stri
     let mut text = String::new();
     let findings: Vec<&Finding> = report.counted().collect();
     for group in findings.chunk_by(|a, b| a.loss.file == b.loss.file) {
-        let _ = writeln!(text, "{}: {}\n", printable(&group[0].loss.file), leaks(group.len()));
+        let _ = writeln!(text, "{}\n", terminal::line(&format!("{}: {}", group[0].loss.file, leaks(group.len()))));
         for finding in group {
             text.push_str(&picture.draw(finding));
             text.push('\n');
@@ -65,13 +66,13 @@ fn total(report: &Report, findings: &[&Finding]) -> String {
     text.push('\n');
     for known in &report.fixed {
         let Known { file, function, variable, rule, .. } = known;
-        let _ = writeln!(text, "{}", printable(&format!("fixed: {file}: {variable} in {function} [{rule}]")));
+        let _ = writeln!(text, "{}", terminal::line(&format!("fixed: {file}: {variable} in {function} [{rule}]")));
     }
     for complaint in &report.complaints {
-        let _ = writeln!(text, "{}", printable(&format!("{}: {}", complaint.place, complaint.text)));
+        let _ = writeln!(text, "{}", terminal::line(&format!("{}: {}", complaint.place, complaint.text)));
     }
     for line in footer::lines(report) {
-        let _ = writeln!(text, "{}", printable(&line));
+        let _ = writeln!(text, "{}", terminal::line(&line));
     }
     text
 }

@@ -1,5 +1,7 @@
 //! How many assumptions a second, and what a question to Z3 costs: `cargo run --release -p caulk-solver --example throughput`.
 
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
 use std::time::Instant;
 
 use caulk_solver::{Answer, Facts, Solver, SolverConfig, TermPool};

@@ -1,21 +1,23 @@
 //! From the arguments to lowered units, telling the user what was lost on the way.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use caulk_capture::{Duplicates, Job, JobList, Request, collect};
 use caulk_explore::{Exploration, ExploreConfig, explore as run_stage_two};
-use caulk_frontend::{Cache, Clang, Config, LostUnit, read_units};
+use caulk_files::Destination;
+use caulk_frontend::{Cache, Clang, Config, Isolated, LostUnit, read_units};
 use caulk_ir::PackedUnit;
 use caulk_ir::entity::Entity;
 use caulk_models::Models;
 use caulk_process::{Limits, Runner};
 use caulk_program::{FuncId, Program, ProgramConfig, UnitId, UnitInput};
-use caulk_report::ReportConfig;
+use caulk_report::{ReportConfig, terminal};
 use caulk_useflow::{Analysis, UseflowConfig};
 
 use crate::arguments::{InputOptions, ModelOptions};
 use crate::error::{Error, Exit};
+use crate::message::tell;
 use crate::neighbours::{self, Context};
 use crate::progress;
 
@@ -89,16 +91,13 @@ pub fn read_given(options: &InputOptions) -> Result<Read, Error> {
 fn read_with(options: &InputOptions, with_neighbours: bool) -> Result<Read, Error> {
     let list = collect_jobs(options)?;
     let clang = Clang::find_for(options.clang.as_deref(), runner(options))?;
-    let cache = if options.no_cache {
-        None
-    } else {
-        Some(open_cache(options.cache.as_deref().unwrap_or(Path::new(DEFAULT_CACHE)))?)
-    };
-    let config = Config { clang, cache, threads: threads(options) };
+    let cache = if options.no_cache { None } else { Some(open_cache(&cache_place(options)?)?) };
+    let isolated = std::env::current_exe().ok().map(Isolated::new);
+    let config = Config { clang, cache, isolated, threads: threads(options) };
     let started = SystemTime::now();
     let bar = progress::bar(list.jobs.len(), "reading", options.quiet);
     let results = read_units(&list.jobs, &config, &|job: &Job| {
-        bar.set_message(job.display().to_owned());
+        bar.set_message(terminal::piece(job.display()));
         bar.inc(1);
     })?;
     bar.finish_and_clear();
@@ -128,13 +127,25 @@ fn collect_jobs(options: &InputOptions) -> Result<JobList, Error> {
         flags: options.flags.clone(),
         exclude: options.exclude.clone(),
         duplicates,
-        cwd: std::env::current_dir().map_err(|e| Error::Usage(format!("the current directory is gone: {e}")))?,
+        cwd: current_folder()?,
     };
     Ok(collect(&request)?)
 }
 
-fn open_cache(folder: &Path) -> Result<Cache, Error> {
-    Cache::open(folder).map_err(|source| Error::Cache { folder: folder.display().to_string(), source })
+/// A cache that no one named may have come with the project.
+fn cache_place(options: &InputOptions) -> Result<Destination, Error> {
+    match &options.cache {
+        Some(place) => Ok(place.clone()),
+        None => Ok(Destination::below(&current_folder()?, DEFAULT_CACHE.into())),
+    }
+}
+
+fn open_cache(place: &Destination) -> Result<Cache, Error> {
+    Cache::open_at(place).map_err(|source| Error::Cache { folder: place.to_string(), source })
+}
+
+fn current_folder() -> Result<PathBuf, Error> {
+    std::env::current_dir().map_err(|e| Error::Usage(format!("the current directory is gone: {e}")))
 }
 
 fn sort_results(list: &JobList, results: Vec<Result<caulk_frontend::ReadUnit, LostUnit>>, started: SystemTime) -> Read {
@@ -179,10 +190,10 @@ fn compiled(job: &Job) -> Option<SystemTime> {
 
 fn tell_lost(read: &Read) {
     for lost in &read.lost {
-        eprintln!("caulk: {} was not read: {}", lost.source, lost.reason);
+        tell!("{} was not read: {}", terminal::piece(&lost.source), lost.reason);
     }
     if !read.lost.is_empty() {
-        eprintln!("caulk: {} of {} units were read", read.units.len(), read.wanted);
+        tell!("{} of {} units were read", read.units.len(), read.wanted);
     }
 }
 

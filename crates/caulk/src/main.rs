@@ -5,16 +5,20 @@
 //! *Architecture invariant:* no analysis in here. Results go to standard output, everything else to standard error, and
 //! there is one place that prints an error ([`main`]).
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod arguments;
 mod commands;
 mod error;
 mod input;
+mod message;
 mod neighbours;
+mod output;
 mod progress;
 mod settings;
 mod show;
 
-use std::io::ErrorKind;
+use std::io::Write;
 use std::process::ExitCode;
 
 use caulk_process::Lifeline;
@@ -22,23 +26,47 @@ use clap::Parser;
 
 use arguments::{Arguments, Command};
 use error::{Error, Exit};
+use message::tell;
+use output::Output;
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::parse();
-    let lifeline = Lifeline::default();
-    arguments.command.tie_to(&lifeline);
-    let listening = lifeline.cut_by_signals().map_err(|e| Error::Usage(format!("cannot listen for signals: {e}")));
-    let result =
-        listening.and_then(|()| settings::apply(&mut arguments.command)).and_then(|()| run(&arguments.command));
-    let exit = result.unwrap_or_else(|error| match error {
-        // `caulk ir | head`: whoever reads has seen enough, and nothing went wrong.
-        Error::Output(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Clean,
-        error => {
-            eprintln!("caulk: {error}");
-            Exit::Failed
-        }
+    // This process may be one that Caulk started to lower a single file.
+    if let Some(exit) = caulk_frontend::serve(std::env::args_os()) {
+        return exit;
+    }
+    let exit = start().unwrap_or_else(|error| {
+        tell!("{error}");
+        Exit::Failed
     });
     ExitCode::from(exit as u8)
+}
+
+fn start() -> Result<Exit, Error> {
+    let mut arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // What was asked for: the help, or the version.
+        Err(error) if !error.use_stderr() => return print_help(&error),
+        Err(error) => {
+            let _ = error.print();
+            return Ok(Exit::Failed);
+        }
+    };
+    let lifeline = Lifeline::default();
+    arguments.command.tie_to(&lifeline);
+    lifeline.cut_by_signals().map_err(|e| Error::Usage(format!("cannot listen for signals: {e}")))?;
+    settings::apply(&mut arguments.command)?;
+    let exit = run(&arguments.command)?;
+    // What is still buffered would fail unseen when the program ends.
+    Output::new().flush()?;
+    Ok(exit)
+}
+
+/// Colours are kept where standard output shows them.
+fn print_help(error: &clap::Error) -> Result<Exit, Error> {
+    match error.print().and_then(|()| Output::new().flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(Exit::Clean),
+    }
 }
 
 fn run(command: &Command) -> Result<Exit, Error> {

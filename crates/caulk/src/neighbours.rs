@@ -14,6 +14,7 @@ use caulk_report::ReportConfig;
 
 use crate::arguments::InputOptions;
 use crate::input::report_config;
+use crate::message::tell;
 
 /// Names of one source that are told.
 const MAX_TOLD: usize = 4;
@@ -209,7 +210,7 @@ fn tell(accepted: &[Neighbour]) {
             (format!("{}, which define what is used here", listed(&displays)), "them")
         }
     };
-    eprintln!("caulk: also read {what} (--no-neighbours leaves {pronoun} out)");
+    tell!("also read {what} (--no-neighbours leaves {pronoun} out)");
 }
 
 /// `a`, `a and b`, `a, b and c`.

@@ -36,7 +36,8 @@ fn program() -> Program {
     let path = folder.path().join("cycle.c");
     std::fs::write(&path, source()).expect("the source can be written");
     let jobs = jobs_from_sources(&[path], &[], folder.path()).jobs;
-    let config = Config { clang: Clang::find(None).expect("clang is installed"), cache: None, threads: 1 };
+    let config =
+        Config { clang: Clang::find(None).expect("clang is installed"), cache: None, isolated: None, threads: 1 };
     let units = read_units(&jobs, &config, &|_| {}).expect("clang runs");
     let inputs = units.into_iter().map(|u| UnitInput::new(u.expect("the source compiles").unit)).collect();
     Program::link(inputs, ProgramConfig::default())

@@ -1,5 +1,7 @@
 //! The report in HTML, in a real browser: headless Chromium, from disk.
 
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
 mod project;
 
 use std::ffi::OsStr;

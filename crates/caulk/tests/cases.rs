@@ -1,6 +1,8 @@
 //! The documents under `tests/cases`: prose that explains a rule, and programs that show it. Every section with a program is
 //! a test. `tests/cases/README.md` says how they are written; `CAULK_BLESS=1` writes the summaries of today into them.
 
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -164,7 +166,7 @@ fn run(section: &Section) -> Result<Ran, Failed> {
         }
     }
     let list = jobs_from_sources(&sources, &[], &root);
-    let config = Config { clang: Clang::find(None)?, cache: None, threads: 1 };
+    let config = Config { clang: Clang::find(None)?, cache: None, isolated: None, threads: 1 };
     let mut inputs = Vec::new();
     for unit in read_units(&list.jobs, &config, &|_| {})? {
         let unit = unit.map_err(|lost| format!("{} does not compile: {}", lost.source, lost.reason))?;

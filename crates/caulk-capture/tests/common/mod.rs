@@ -1,5 +1,6 @@
 //! A small project in a temporary folder.
 
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 // Every test binary compiles this module and uses a part of it.
 #![allow(dead_code)]
 

@@ -1,4 +1,7 @@
 //! Debug info, read node by node. The C API has few getters, so operands are taken by their position in LLVM 19.
+//!
+//! LLVM's getters cast what they are given without a check, and its verifier lets nodes of a wrong kind pass in many
+//! places. So every getter here asks for the kind first: on a node that it is not for it answers with nothing.
 
 use std::marker::PhantomData;
 
@@ -17,12 +20,22 @@ pub struct Metadata<'m>(LLVMMetadataRef, PhantomData<&'m Module>);
 /// The kinds of node we look into.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MetadataKind {
+    Location,
+    File,
+    BasicType,
     DerivedType,
     CompositeType,
     SubroutineType,
     Subprogram,
     LexicalBlock,
+    Namespace,
+    LocalVariable,
+    GlobalVariable,
+    GlobalVariableExpression,
+    /// A node of a kind we do not look into; it has operands.
     Other,
+    /// A string, a wrapped value or a list of them: no node, and without operands.
+    Leaf,
 }
 
 /// The operands of a node, fetched at once.
@@ -31,20 +44,18 @@ pub struct Operands<'m>(SmallVec<[LLVMValueRef; 12]>, PhantomData<&'m Module>);
 impl<'m> Operands<'m> {
     /// The operand when it is a node; strings and wrapped values are none.
     pub fn node(&self, index: usize) -> Option<Metadata<'m>> {
-        use LLVMMetadataKind::*;
         let value = *self.0.get(index)?;
         if value.is_null() {
             return None;
         }
         // SAFETY: the operand of a living node.
-        unsafe {
-            let metadata = Metadata::from_raw(LLVMValueAsMetadata(value))?;
-            let is_leaf = matches!(
-                LLVMGetMetadataKind(metadata.0),
-                LLVMMDStringMetadataKind | LLVMConstantAsMetadataMetadataKind | LLVMLocalAsMetadataMetadataKind
-            );
-            (!is_leaf).then_some(metadata)
-        }
+        let metadata = Metadata::from_raw(unsafe { LLVMValueAsMetadata(value) })?;
+        (metadata.kind() != MetadataKind::Leaf).then_some(metadata)
+    }
+
+    /// The operand when it is a node of this kind.
+    pub fn node_of(&self, index: usize, kind: MetadataKind) -> Option<Metadata<'m>> {
+        self.node(index).filter(|node| node.kind() == kind)
     }
 
     pub fn string(&self, index: usize) -> Option<String> {
@@ -69,26 +80,57 @@ impl<'m> Operands<'m> {
     }
 }
 
-// SAFETY of every call below: nodes live as long as the module's context; each getter is only called on its kind.
+// SAFETY of every call below: nodes live as long as the module's context; each getter asks for the kind it is for.
 impl<'m> Metadata<'m> {
     pub(super) fn from_raw(raw: LLVMMetadataRef) -> Option<Self> {
         (!raw.is_null()).then_some(Self(raw, PhantomData))
     }
 
     pub fn kind(self) -> MetadataKind {
+        use LLVMMetadataKind::*;
         match unsafe { LLVMGetMetadataKind(self.0) } {
-            LLVMMetadataKind::LLVMDIDerivedTypeMetadataKind => MetadataKind::DerivedType,
-            LLVMMetadataKind::LLVMDICompositeTypeMetadataKind => MetadataKind::CompositeType,
-            LLVMMetadataKind::LLVMDISubroutineTypeMetadataKind => MetadataKind::SubroutineType,
-            LLVMMetadataKind::LLVMDISubprogramMetadataKind => MetadataKind::Subprogram,
-            LLVMMetadataKind::LLVMDILexicalBlockMetadataKind | LLVMMetadataKind::LLVMDILexicalBlockFileMetadataKind => {
-                MetadataKind::LexicalBlock
-            }
+            LLVMDILocationMetadataKind => MetadataKind::Location,
+            LLVMDIFileMetadataKind => MetadataKind::File,
+            LLVMDIBasicTypeMetadataKind => MetadataKind::BasicType,
+            LLVMDIDerivedTypeMetadataKind => MetadataKind::DerivedType,
+            LLVMDICompositeTypeMetadataKind => MetadataKind::CompositeType,
+            LLVMDISubroutineTypeMetadataKind => MetadataKind::SubroutineType,
+            LLVMDISubprogramMetadataKind => MetadataKind::Subprogram,
+            LLVMDILexicalBlockMetadataKind | LLVMDILexicalBlockFileMetadataKind => MetadataKind::LexicalBlock,
+            LLVMDINamespaceMetadataKind => MetadataKind::Namespace,
+            LLVMDILocalVariableMetadataKind => MetadataKind::LocalVariable,
+            LLVMDIGlobalVariableMetadataKind => MetadataKind::GlobalVariable,
+            LLVMDIGlobalVariableExpressionMetadataKind => MetadataKind::GlobalVariableExpression,
+            LLVMMDStringMetadataKind
+            | LLVMConstantAsMetadataMetadataKind
+            | LLVMLocalAsMetadataMetadataKind
+            | LLVMDistinctMDOperandPlaceholderMetadataKind
+            | LLVMDIArgListMetadataKind => MetadataKind::Leaf,
             _ => MetadataKind::Other,
         }
     }
 
+    fn is(self, kind: MetadataKind) -> Option<LLVMMetadataRef> {
+        (self.kind() == kind).then_some(self.0)
+    }
+
+    /// Whether this is a value in the guise of metadata, with that value as its only operand.
+    pub(super) fn is_wrapped_value(self) -> bool {
+        use LLVMMetadataKind::*;
+        let kind = unsafe { LLVMGetMetadataKind(self.0) };
+        matches!(kind, LLVMConstantAsMetadataMetadataKind | LLVMLocalAsMetadataMetadataKind)
+    }
+
+    fn is_type(self) -> Option<LLVMMetadataRef> {
+        use MetadataKind::*;
+        matches!(self.kind(), BasicType | DerivedType | CompositeType | SubroutineType).then_some(self.0)
+    }
+
+    /// The operands of a node; a leaf has none.
     pub fn operands(self, module: &'m Module) -> Operands<'m> {
+        if self.kind() == MetadataKind::Leaf {
+            return Operands(SmallVec::new(), PhantomData);
+        }
         unsafe {
             let value = LLVMMetadataAsValue(module.context(), self.0);
             let count = LLVMGetMDNodeNumOperands(value) as usize;
@@ -98,66 +140,78 @@ impl<'m> Metadata<'m> {
         }
     }
 
+    /// The DWARF tag of a type; zero for other nodes.
     pub fn tag(self) -> u16 {
-        unsafe { LLVMGetDINodeTag(self.0) }
+        self.is_type().map_or(0, |raw| unsafe { LLVMGetDINodeTag(raw) })
     }
 
     pub fn size_bits(self) -> u64 {
-        unsafe { LLVMDITypeGetSizeInBits(self.0) }
+        self.is_type().map_or(0, |raw| unsafe { LLVMDITypeGetSizeInBits(raw) })
     }
 
     pub fn offset_bits(self) -> u64 {
-        unsafe { LLVMDITypeGetOffsetInBits(self.0) }
+        self.is_type().map_or(0, |raw| unsafe { LLVMDITypeGetOffsetInBits(raw) })
     }
 
     pub fn type_flags(self) -> i32 {
-        unsafe { LLVMDITypeGetFlags(self.0) }
+        self.is_type().map_or(0, |raw| unsafe { LLVMDITypeGetFlags(raw) })
     }
 
     pub fn type_line(self) -> u32 {
-        unsafe { LLVMDITypeGetLine(self.0) }
+        self.is_type().map_or(0, |raw| unsafe { LLVMDITypeGetLine(raw) })
     }
 
     pub fn subprogram_line(self) -> u32 {
-        unsafe { LLVMDISubprogramGetLine(self.0) }
+        self.is(MetadataKind::Subprogram).map_or(0, |raw| unsafe { LLVMDISubprogramGetLine(raw) })
     }
 
     pub fn variable_line(self) -> u32 {
-        unsafe { LLVMDIVariableGetLine(self.0) }
+        let is_variable = matches!(self.kind(), MetadataKind::LocalVariable | MetadataKind::GlobalVariable);
+        if is_variable { unsafe { LLVMDIVariableGetLine(self.0) } } else { 0 }
     }
 
-    pub fn location_line(self) -> u32 {
-        unsafe { LLVMDILocationGetLine(self.0) }
-    }
-
-    pub fn location_column(self) -> u32 {
-        unsafe { LLVMDILocationGetColumn(self.0) }
-    }
-
-    pub fn location_scope(self) -> Option<Metadata<'m>> {
-        Self::from_raw(unsafe { LLVMDILocationGetScope(self.0) })
-    }
-
-    pub fn location_inlined_at(self) -> Option<Metadata<'m>> {
-        Self::from_raw(unsafe { LLVMDILocationGetInlinedAt(self.0) })
-    }
-
-    pub fn scope_file(self) -> Option<Metadata<'m>> {
-        Self::from_raw(unsafe { LLVMDIScopeGetFile(self.0) })
-    }
-
-    /// Directory and file name of a file node.
-    pub fn file_path(self) -> (String, String) {
-        let (mut a, mut b) = (0, 0);
-        unsafe {
-            let directory = LLVMDIFileGetDirectory(self.0, &mut a);
-            let name = LLVMDIFileGetFilename(self.0, &mut b);
-            (text(directory, a as usize), text(name, b as usize))
+    /// Line and column of a location.
+    pub fn location_position(self) -> (u32, u32) {
+        match self.is(MetadataKind::Location) {
+            Some(raw) => unsafe { (LLVMDILocationGetLine(raw), LLVMDILocationGetColumn(raw)) },
+            None => (0, 0),
         }
     }
 
+    pub fn location_scope(self) -> Option<Metadata<'m>> {
+        Self::from_raw(unsafe { LLVMDILocationGetScope(self.is(MetadataKind::Location)?) })
+    }
+
+    /// The location of the call through which this one was inlined.
+    pub fn location_inlined_at(self) -> Option<Metadata<'m>> {
+        let at = Self::from_raw(unsafe { LLVMDILocationGetInlinedAt(self.is(MetadataKind::Location)?) });
+        at.filter(|at| at.kind() == MetadataKind::Location)
+    }
+
+    /// The file a scope lies in.
+    pub fn scope_file(self, module: &'m Module) -> Option<Metadata<'m>> {
+        use MetadataKind::*;
+        match self.kind() {
+            File => Some(self),
+            // Of all these the file is the first operand.
+            Subprogram | LexicalBlock | CompositeType | Namespace => self.operands(module).node_of(0, File),
+            _ => None,
+        }
+    }
+
+    /// Directory and file name of a file node.
+    pub fn file_path(self, module: &'m Module) -> (String, String) {
+        if self.kind() != MetadataKind::File {
+            return Default::default();
+        }
+        // DIFile: name, directory.
+        let operands = self.operands(module);
+        (operands.string(1).unwrap_or_default(), operands.string(0).unwrap_or_default())
+    }
+
     /// The variable of a global-variable expression.
-    pub fn global_variable(self) -> Option<Metadata<'m>> {
-        Self::from_raw(unsafe { LLVMDIGlobalVariableExpressionGetVariable(self.0) })
+    pub fn global_variable(self, module: &'m Module) -> Option<Metadata<'m>> {
+        let expression = self.is(MetadataKind::GlobalVariableExpression).map(|_| self)?;
+        expression.operands(module).node_of(0, MetadataKind::GlobalVariable)
     }
 }

@@ -1,7 +1,8 @@
 //! A thin safe layer over LLVM's C API: just what lowering reads.
 //!
 //! Every handle borrows the [`Module`] it came from, so none outlives it; all are plain pointers and free to copy.
-//! The module was written by the clang we run ourselves, so the accessors may rely on valid IR.
+//! The module was written by the clang we run ourselves, so the accessors may rely on valid IR. They may not rely on
+//! valid debug info: LLVM's verifier leaves much of it unchecked, so each getter of [`Metadata`] asks for the kind first.
 
 mod metadata;
 mod module;

@@ -1,5 +1,6 @@
 //! A module in a context of its own, both given back when dropped.
 
+use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::Path;
 use std::ptr;
@@ -12,12 +13,15 @@ use llvm_sys::prelude::*;
 use llvm_sys::support::LLVMParseCommandLineOptions;
 use llvm_sys::target::{LLVMGetModuleDataLayout, LLVMPointerSize, LLVMTargetDataRef};
 use llvm_sys::transforms::pass_builder::*;
+use rustc_hash::FxHashMap;
 
 use super::value::Value;
 
 pub struct Module {
     context: LLVMContextRef,
     module: LLVMModuleRef,
+    /// Which structures have a known layout, as far as it was asked: structures share parts, and each is looked at once.
+    layouts: RefCell<FxHashMap<LLVMTypeRef, bool>>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +67,8 @@ impl Module {
                 LLVMDisposeMessage(message);
                 return Err(ReadError::Open { path: shown(), message: text });
             }
-            let mut this = Module { context: LLVMContextCreate(), module: ptr::null_mut() };
+            let mut this =
+                Module { context: LLVMContextCreate(), module: ptr::null_mut(), layouts: RefCell::default() };
             LLVMContextSetDiagnosticHandler(this.context, Some(ignore_diagnostic), ptr::null_mut());
             let failed = LLVMParseBitcodeInContext2(this.context, buffer, &mut this.module) != 0;
             LLVMDisposeMemoryBuffer(buffer);
@@ -104,9 +109,17 @@ impl Module {
         unsafe { LLVMGetModuleDataLayout(self.module) }
     }
 
-    pub fn pointer_bytes(&self) -> u8 {
+    pub(super) fn known_layout(&self, ty: LLVMTypeRef) -> Option<bool> {
+        self.layouts.borrow().get(&ty).copied()
+    }
+
+    pub(super) fn note_layout(&self, ty: LLVMTypeRef, is_known: bool) {
+        self.layouts.borrow_mut().insert(ty, is_known);
+    }
+
+    pub fn pointer_bytes(&self) -> u32 {
         // SAFETY: the layout belongs to the module.
-        unsafe { LLVMPointerSize(self.data_layout()) as u8 }
+        unsafe { LLVMPointerSize(self.data_layout()) }
     }
 
     pub fn functions(&self) -> impl Iterator<Item = Value<'_>> {

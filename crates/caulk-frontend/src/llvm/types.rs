@@ -18,10 +18,19 @@ pub enum TypeKind<'m> {
     Float(u32),
     Pointer,
     Struct,
-    Array { element: Ty<'m>, length: u64 },
+    Array {
+        element: Ty<'m>,
+        length: u64,
+    },
     Vector,
+    /// A value of one target only, or of a size that only the machine knows (`<vscale x 4 x i32>`).
+    Opaque,
+    /// No value that a program computes with: labels, metadata, tokens.
     Other,
 }
+
+/// Types nest this deep at most before their layout counts as unknown: LLVM computes layouts by recursion.
+const MAX_NESTING: usize = 512;
 
 impl<'m> Ty<'m> {
     pub(super) fn from_raw(raw: LLVMTypeRef) -> Self {
@@ -48,19 +57,43 @@ impl<'m> Ty<'m> {
                     length: LLVMGetArrayLength2(self.0),
                 },
                 LLVMVectorTypeKind => TypeKind::Vector,
+                LLVMScalableVectorTypeKind | LLVMTargetExtTypeKind | LLVMX86_AMXTypeKind | LLVMX86_MMXTypeKind => {
+                    TypeKind::Opaque
+                }
                 _ => TypeKind::Other,
             }
         }
     }
 
-    pub fn is_sized(self) -> bool {
-        // SAFETY: any type may be asked.
-        unsafe { LLVMTypeIsSized(self.0) != 0 }
+    /// Whether the size of the type, and where its parts lie, is known here. LLVM ends the process when it is asked for
+    /// the size of something that holds a scalable vector.
+    pub fn has_layout(self, module: &'m Module) -> bool {
+        self.has_layout_at_depth(module, 0)
     }
 
+    fn has_layout_at_depth(self, module: &'m Module, depth: usize) -> bool {
+        match self.kind() {
+            TypeKind::Void | TypeKind::Opaque | TypeKind::Other => false,
+            TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer | TypeKind::Vector => true,
+            _ if depth > MAX_NESTING => false,
+            TypeKind::Array { element, .. } => element.has_layout_at_depth(module, depth + 1),
+            TypeKind::Struct => {
+                if let Some(known) = module.known_layout(self.0) {
+                    return known;
+                }
+                // SAFETY: any type may be asked; only the size of a structure that is declared and not defined is open.
+                let is_sized = unsafe { LLVMTypeIsSized(self.0) != 0 };
+                let known = is_sized && self.struct_fields().iter().all(|f| f.has_layout_at_depth(module, depth + 1));
+                module.note_layout(self.0, known);
+                known
+            }
+        }
+    }
+
+    /// The size in bytes; zero when it is not known.
     pub fn size(self, module: &'m Module) -> u64 {
-        // SAFETY: the layout belongs to the module; unsized types are not asked.
-        if self.is_sized() { unsafe { LLVMABISizeOfType(module.data_layout(), self.0) } } else { 0 }
+        // SAFETY: the layout belongs to the module; types without one are not asked.
+        if self.has_layout(module) { unsafe { LLVMABISizeOfType(module.data_layout(), self.0) } } else { 0 }
     }
 
     /// The name of a struct type, such as `struct.node`; empty for a literal one.
@@ -80,14 +113,19 @@ impl<'m> Ty<'m> {
         }
     }
 
-    pub fn struct_field(self, index: u32) -> Ty<'m> {
-        // SAFETY: indices come from valid IR.
-        Ty::from_raw(unsafe { LLVMStructGetTypeAtIndex(self.0, index) })
-    }
-
-    pub fn field_offset(self, index: u32, module: &'m Module) -> u64 {
-        // SAFETY: as above; the struct is sized, or no field of it could be addressed.
-        unsafe { LLVMOffsetOfElement(module.data_layout(), self.0, index) }
+    /// Where a field of a structure begins, and its type. None when the layout is not known.
+    pub fn field(self, index: u32, module: &'m Module) -> Option<(u64, Ty<'m>)> {
+        if !self.has_layout(module) {
+            return None;
+        }
+        // SAFETY: the structure has a layout, and the index is checked.
+        unsafe {
+            if index >= LLVMCountStructElementTypes(self.0) {
+                return None;
+            }
+            let offset = LLVMOffsetOfElement(module.data_layout(), self.0, index);
+            Some((offset, Ty::from_raw(LLVMStructGetTypeAtIndex(self.0, index))))
+        }
     }
 
     pub fn element(self) -> Ty<'m> {

@@ -13,7 +13,7 @@ pub use llvm_sys::{
 use llvm_sys::{LLVMAttributeFunctionIndex, LLVMAttributeReturnIndex, LLVMThreadLocalMode};
 use smallvec::SmallVec;
 
-use super::metadata::Metadata;
+use super::metadata::{Metadata, MetadataKind};
 use super::module::Module;
 use super::text;
 use super::types::Ty;
@@ -131,6 +131,10 @@ impl<'m> Value<'m> {
         }
     }
 
+    pub fn is_used(self) -> bool {
+        unsafe { !LLVMGetFirstUse(self.0).is_null() }
+    }
+
     pub fn operand_count(self) -> u32 {
         unsafe { LLVMGetNumOperands(self.0) as u32 }
     }
@@ -174,8 +178,9 @@ impl<'m> Value<'m> {
         }
     }
 
+    /// The `!dbg` metadata of a function. LLVM's verifier does not ask what a declaration has there.
     pub fn subprogram(self) -> Option<Metadata<'m>> {
-        Metadata::from_raw(unsafe { LLVMGetSubprogram(self.0) })
+        Metadata::from_raw(unsafe { LLVMGetSubprogram(self.0) }).filter(|node| node.kind() == MetadataKind::Subprogram)
     }
 
     pub fn attribute(self, site: AttributeSite, attribute: Attribute, kinds: &AttributeKinds) -> Option<u64> {
@@ -192,7 +197,11 @@ impl<'m> Value<'m> {
         }
     }
 
-    pub fn initializer(self) -> Option<Value<'m>> {
+    /// The initial contents of a global variable; None for any other value.
+    pub fn global_initialiser(self) -> Option<Value<'m>> {
+        if self.kind() != ValueKind::LLVMGlobalVariableValueKind {
+            return None;
+        }
         Self::from_raw(unsafe { LLVMGetInitializer(self.0) })
     }
 
@@ -276,7 +285,8 @@ impl<'m> Value<'m> {
     }
 
     pub fn debug_location(self) -> Option<Metadata<'m>> {
-        Metadata::from_raw(unsafe { LLVMInstructionGetDebugLoc(self.0) })
+        let location = Metadata::from_raw(unsafe { LLVMInstructionGetDebugLoc(self.0) });
+        location.filter(|node| node.kind() == MetadataKind::Location)
     }
 
     pub fn allocated_type(self) -> Ty<'m> {
@@ -349,17 +359,25 @@ impl<'m> Value<'m> {
         })
     }
 
-    /// The metadata behind an operand of a debug intrinsic.
-    pub fn as_metadata(self) -> Option<Metadata<'m>> {
+    /// The local variable behind an operand of a debug intrinsic.
+    pub fn as_local_variable(self) -> Option<Metadata<'m>> {
+        self.as_metadata().filter(|node| node.kind() == MetadataKind::LocalVariable)
+    }
+
+    fn as_metadata(self) -> Option<Metadata<'m>> {
+        if self.kind() != ValueKind::LLVMMetadataAsValueValueKind {
+            return None;
+        }
         Metadata::from_raw(unsafe { LLVMValueAsMetadata(self.0) })
     }
 
-    /// The one value wrapped by the metadata operand of a debug intrinsic (`metadata ptr %x`).
+    /// The one value wrapped by the metadata operand of a debug intrinsic (`metadata ptr %x`). A list of values
+    /// (`!DIArgList`) is none.
     pub fn wrapped_value(self) -> Option<Value<'m>> {
+        if !self.as_metadata()?.is_wrapped_value() {
+            return None;
+        }
         unsafe {
-            if LLVMGetMDNodeNumOperands(self.0) != 1 {
-                return None;
-            }
             let mut value = std::ptr::null_mut();
             LLVMGetMDNodeOperands(self.0, &mut value);
             Self::from_raw(value)

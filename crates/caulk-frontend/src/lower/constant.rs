@@ -9,7 +9,7 @@ use crate::llvm::{Opcode, Ty, TypeKind, Value, ValueKind};
 /// Constant expressions nest this deep at most before they count as opaque.
 const MAX_EXPRESSION_DEPTH: usize = 32;
 /// A constant structure of more parts than this is an unknown value when it stands as an operand.
-const MAX_AGGREGATE_PARTS: u32 = 32;
+const MAX_AGGREGATE_PARTS: usize = 32;
 
 impl<'m> Lowering<'m> {
     /// A constant without parts, or the address of something.
@@ -18,11 +18,17 @@ impl<'m> Lowering<'m> {
     }
 
     fn lower_constant_at_depth(&self, value: Value<'m>, depth: usize) -> Constant {
-        use ValueKind::*;
         let ty = self.lower_type(value.ty());
         if depth > MAX_EXPRESSION_DEPTH {
             return Constant::Opaque(ty);
         }
+        let constant = self.lower_constant_of(value, ty, depth);
+        // A cast between a vector and a number goes through here under the type of its operand.
+        if constant.ty() == ty { constant } else { Constant::Opaque(ty) }
+    }
+
+    fn lower_constant_of(&self, value: Value<'m>, ty: Type, depth: usize) -> Constant {
+        use ValueKind::*;
         match value.kind() {
             LLVMConstantIntValueKind => match ty {
                 Type::Int(bits) if bits <= 64 => Constant::Int { bits, value: value.int_value() },
@@ -76,8 +82,8 @@ impl<'m> Lowering<'m> {
                 _ => Constant::Opaque(ty),
             },
             Opcode::LLVMPtrToInt => match (operand(0), ty) {
-                (Constant::Null, Type::Int(bits)) => Constant::Int { bits, value: 0 },
-                (Constant::Pointer(value), Type::Int(bits)) => Constant::int(bits, value as i64),
+                (Constant::Null, Type::Int(bits @ ..=64)) => Constant::Int { bits, value: 0 },
+                (Constant::Pointer(value), Type::Int(bits @ ..=64)) => Constant::int(bits, value as i64),
                 _ => Constant::Opaque(ty),
             },
             _ => Constant::Opaque(ty),
@@ -94,38 +100,44 @@ impl<'m> Lowering<'m> {
                 return None;
             }
             let by = operand.int_value_signed();
-            if index == 1 {
-                offset = offset.wrapping_add(by.wrapping_mul(ty.size(self.module) as i64));
-                continue;
-            }
-            match ty.kind() {
+            let (at, part) = match ty.kind() {
+                _ if by != 0 && !ty.has_layout(self.module) => return None,
+                _ if index == 1 => (by.wrapping_mul(ty.size(self.module) as i64), ty),
                 TypeKind::Struct => {
-                    offset = offset.wrapping_add(ty.field_offset(by as u32, self.module) as i64);
-                    ty = ty.struct_field(by as u32);
+                    let (at, field) = ty.field(by as u32, self.module)?;
+                    (at as i64, field)
                 }
-                TypeKind::Array { element, .. } => {
-                    offset = offset.wrapping_add(by.wrapping_mul(element.size(self.module) as i64));
-                    ty = element;
-                }
+                TypeKind::Array { element, .. } => (by.wrapping_mul(element.size(self.module) as i64), element),
                 _ => return None,
-            }
+            };
+            offset = offset.wrapping_add(at);
+            ty = part;
         }
         Some(offset)
     }
 
-    /// Parts of a constant structure or array with their offsets.
-    pub fn constant_parts(&self, value: Value<'m>, ty: Ty<'m>) -> Option<Vec<(u64, Value<'m>)>> {
+    /// Parts of a constant structure or array with their offsets; None when there are more than `most`, when they are not
+    /// written out (an array of zeros may claim any length), or when nobody knows where they lie.
+    pub fn constant_parts(&self, value: Value<'m>, ty: Ty<'m>, most: usize) -> Option<Vec<(u64, Value<'m>)>> {
+        use ValueKind::*;
+        let is_written_out = matches!(
+            value.kind(),
+            LLVMConstantArrayValueKind | LLVMConstantStructValueKind | LLVMConstantDataArrayValueKind
+        );
+        if !is_written_out || !ty.has_layout(self.module) {
+            return None;
+        }
         let count = match ty.kind() {
             TypeKind::Struct => ty.struct_fields().len() as u64,
             TypeKind::Array { length, .. } => length,
             _ => return None,
         };
         let offset = |index: u32| match ty.kind() {
-            TypeKind::Array { element, .. } => u64::from(index) * element.size(self.module),
-            _ => ty.field_offset(index, self.module),
+            TypeKind::Array { element, .. } => Some(u64::from(index).wrapping_mul(element.size(self.module))),
+            _ => ty.field(index, self.module).map(|(offset, _)| offset),
         };
-        let count = u32::try_from(count).ok()?;
-        (0..count).map(|i| value.element(i).map(|part| (offset(i), part))).collect()
+        let count = u32::try_from(count).ok().filter(|count| *count as usize <= most)?;
+        (0..count).map(|i| Some((offset(i)?, value.element(i)?))).collect()
     }
 }
 
@@ -143,10 +155,7 @@ impl<'m> FunctionLowering<'_, 'm> {
         let plain = self.operand(value);
         let Operand::Const(id) = plain else { return plain };
         let Constant::Opaque(ty @ Type::Aggregate(_)) = self.draft.consts[id] else { return plain };
-        let Some(parts) = self.unit.constant_parts(value, value.ty()) else { return plain };
-        if parts.len() as u32 > MAX_AGGREGATE_PARTS {
-            return plain;
-        }
+        let Some(parts) = self.unit.constant_parts(value, value.ty(), MAX_AGGREGATE_PARTS) else { return plain };
         let mut aggregate = self.draft.constant(Constant::Undef(ty));
         for (offset, part) in parts {
             let part = self.operand(part);

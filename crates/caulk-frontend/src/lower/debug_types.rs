@@ -5,7 +5,7 @@
 
 use caulk_ir::entity::Entity;
 use caulk_ir::{Field, Pointee, StrId, StructId, StructKind, StructType};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::unit::Lowering;
 use crate::llvm::{Metadata, MetadataKind, Ty, TypeKind};
@@ -13,6 +13,12 @@ use crate::llvm::{Metadata, MetadataKind, Ty, TypeKind};
 /// Typedefs, qualifiers and pointers are followed this far; debug info has no cycles without a structure in between,
 /// but a broken file must not hang us.
 const MAX_TYPE_CHAIN: usize = 64;
+/// Scopes around a structure that go into its name.
+const MAX_NAMED_SCOPES: usize = 64;
+/// Longer names of structures are cut: a few strings in a small file could otherwise make up gigabytes of names.
+const MAX_NAME_BYTES: usize = 2048;
+/// So many fields are read in a unit: many structures may share one list of them.
+const MAX_FIELDS_OF_UNIT: usize = 1 << 21;
 
 mod tag {
     pub const ARRAY: u16 = 0x01;
@@ -25,7 +31,6 @@ mod tag {
     pub const UNION: u16 = 0x17;
     pub const INHERITANCE: u16 = 0x1c;
     pub const CONST: u16 = 0x26;
-    pub const NAMESPACE: u16 = 0x39;
     pub const RVALUE_REFERENCE: u16 = 0x42;
 }
 
@@ -41,6 +46,9 @@ pub(super) struct DebugTypes<'m> {
     unfilled: FxHashMap<StructId, Metadata<'m>>,
     /// Nodes of nameless fields by (structure, offset), to find what LLVM calls `struct.anon`.
     inner: FxHashMap<(StructId, u64), StructId>,
+    fields_read: usize,
+    /// Compile units whose lists of types were read.
+    mentioned: FxHashSet<Metadata<'m>>,
 }
 
 impl<'m> Lowering<'m> {
@@ -95,30 +103,35 @@ impl<'m> Lowering<'m> {
         // DICompositeType: file, scope, name, base type, elements, vtable holder, template parameters, identifier.
         let operands = node.operands(self.module);
         let name = match (operands.string(2).filter(|n| !n.is_empty()), typedef) {
-            (Some(name), _) => self.qualified(operands.node(1), name),
+            (Some(name), _) => self.qualified(node, name),
             (None, Some(typedef)) => typedef,
             (None, None) => format!("(anonymous at line {})", node.type_line()),
         };
         let identity = operands.string(7).filter(|i| !i.is_empty()).map(|i| self.intern(&i));
-        let id = self.new_struct(&name, kind, node.size_bits() / 8, identity);
+        let id = self.new_struct(cut(&name), kind, node.size_bits() / 8, identity);
         self.types.by_node.insert(node, id);
         self.types.unfilled.insert(id, node);
-        let plain = self.intern(without_template_arguments(&name));
+        let plain = self.intern(cut(without_template_arguments(&name)));
         self.types.by_name.entry(plain).or_default().push(id);
         Some(id)
     }
 
-    fn qualified(&self, scope: Option<Metadata<'m>>, name: String) -> String {
-        // Namespaces and classes are scopes with their name at operand 2; files and functions do not qualify.
-        let Some(scope) = scope else { return name };
-        if scope.kind() != MetadataKind::CompositeType && scope.tag() != tag::NAMESPACE {
-            return name;
+    /// The name of a structure with those of the scopes around it. A broken file may have a scope lie in itself.
+    fn qualified(&self, node: Metadata<'m>, name: String) -> String {
+        let mut parts = vec![name];
+        let mut inner = node;
+        for _ in 0..MAX_NAMED_SCOPES {
+            // Namespaces and classes are scopes with their name at operand 2; files and functions do not qualify.
+            let Some(scope) = inner.operands(self.module).node(1) else { break };
+            if !matches!(scope.kind(), MetadataKind::CompositeType | MetadataKind::Namespace) {
+                break;
+            }
+            let Some(outer) = scope.operands(self.module).string(2).filter(|n| !n.is_empty()) else { break };
+            parts.push(outer);
+            inner = scope;
         }
-        let operands = scope.operands(self.module);
-        match operands.string(2).filter(|n| !n.is_empty()) {
-            Some(outer) => format!("{}::{name}", self.qualified(operands.node(1), outer)),
-            None => name,
-        }
+        parts.reverse();
+        parts.join("::")
     }
 
     fn new_struct(&mut self, name: &str, kind: StructKind, size: u64, identity: Option<StrId>) -> StructId {
@@ -130,8 +143,14 @@ impl<'m> Lowering<'m> {
     pub fn fill(&mut self, id: StructId) {
         let Some(node) = self.types.unfilled.remove(&id) else { return };
         let Some(elements) = node.operands(self.module).node(4) else { return };
+        let is_union = self.unit.structs[id].kind == StructKind::Union;
+        let elements = elements.operands(self.module);
+        self.types.fields_read += elements.len();
+        if self.types.fields_read > MAX_FIELDS_OF_UNIT {
+            return;
+        }
         let mut fields = Vec::new();
-        for element in elements.operands(self.module).nodes() {
+        for element in elements.nodes() {
             if element.kind() != MetadataKind::DerivedType {
                 continue;
             }
@@ -142,7 +161,7 @@ impl<'m> Lowering<'m> {
             }
             let operands = element.operands(self.module);
             let base = operands.node(3);
-            let offset = element.offset_bits() / 8;
+            let offset = if is_union { 0 } else { element.offset_bits() / 8 };
             let size = match element.size_bits() {
                 0 => base.filter(|_| is_base).map_or(0, |b| b.size_bits() / 8),
                 bits => bits.div_ceil(8),
@@ -154,8 +173,7 @@ impl<'m> Lowering<'m> {
             let name = operands.string(2).filter(|n| !n.is_empty()).map(|n| self.intern(&n));
             fields.push(Field { offset, size, name, pointee, is_base });
         }
-        fields.sort_by_key(|f| f.offset);
-        self.unit.structs[id].fields = fields;
+        self.unit.structs[id].fields = in_order(fields);
     }
 
     /// The structure behind an LLVM struct type that the code steps into. None for literal types such as `{ i32, i1 }`.
@@ -168,6 +186,7 @@ impl<'m> Lowering<'m> {
             return None;
         }
         let (kind, name) = split_llvm_name(&full);
+        let name = cut(name);
         let size = ty.size(self.module);
         let id = self.find_by_name(name, size).unwrap_or_else(|| {
             let id = self.new_struct(name, kind, size, None);
@@ -181,10 +200,8 @@ impl<'m> Lowering<'m> {
 
     /// Joins the LLVM type of a variable with its type in the source. Only needed for nameless structures: all of them
     /// are called `anon` in LLVM, and no name leads from one to the other.
-    pub fn join_types(&mut self, mut ty: Ty<'m>, pointee: Pointee) {
-        while let TypeKind::Array { element, .. } = ty.kind() {
-            ty = element;
-        }
+    pub fn join_types(&mut self, ty: Ty<'m>, pointee: Pointee) {
+        let ty = innermost_element(ty);
         let (0, Some(id)) = (pointee.depth, pointee.target) else { return };
         if !matches!(ty.kind(), TypeKind::Struct) || self.types.by_llvm.contains_key(&ty) {
             return;
@@ -204,37 +221,46 @@ impl<'m> Lowering<'m> {
 
     /// Joins an LLVM type with its structure, and the nameless types inside with theirs, by where they stand.
     fn bind(&mut self, ty: Ty<'m>, id: StructId) {
-        self.types.by_llvm.insert(ty, id);
-        self.fill(id);
-        for (index, field) in ty.struct_fields().into_iter().enumerate() {
-            let mut inner = field;
-            while let TypeKind::Array { element, .. } = inner.kind() {
-                inner = element;
-            }
-            if !matches!(inner.kind(), TypeKind::Struct) || self.types.by_llvm.contains_key(&inner) {
+        let mut work = vec![(ty, id)];
+        while let Some((ty, id)) = work.pop() {
+            if self.types.by_llvm.contains_key(&ty) {
                 continue;
             }
-            let offset = ty.field_offset(index as u32, self.module);
-            if let Some(&inner_id) = self.types.inner.get(&(id, offset)) {
-                self.bind(inner, inner_id);
-            }
+            self.types.by_llvm.insert(ty, id);
+            self.fill(id);
+            let inner = self.inner_structs(ty, id);
+            work.extend(inner.into_iter().rev());
         }
     }
 
-    fn fields_of_llvm(&mut self, ty: Ty<'m>) -> Vec<Field> {
-        let fields = ty.struct_fields().into_iter().enumerate();
-        let field = |(index, field): (usize, Ty<'m>)| Field {
-            offset: ty.field_offset(index as u32, self.module),
-            size: field.size(self.module),
-            name: None,
-            pointee: Pointee::default(),
-            is_base: false,
+    /// The structures that stand inside one, arrays of them included, and are not joined with any yet.
+    fn inner_structs(&self, ty: Ty<'m>, id: StructId) -> Vec<(Ty<'m>, StructId)> {
+        let inner_struct = |(index, field): (usize, Ty<'m>)| {
+            let inner = innermost_element(field);
+            if !matches!(inner.kind(), TypeKind::Struct) || self.types.by_llvm.contains_key(&inner) {
+                return None;
+            }
+            let (offset, _) = ty.field(index as u32, self.module)?;
+            Some((inner, *self.types.inner.get(&(id, offset))?))
         };
-        fields.map(field).collect()
+        ty.struct_fields().into_iter().enumerate().filter_map(inner_struct).collect()
     }
 
-    /// Structures named in a cast but by no variable are listed by the compile unit.
+    fn fields_of_llvm(&mut self, ty: Ty<'m>) -> Vec<Field> {
+        let field = |index: usize| {
+            let (offset, field) = ty.field(index as u32, self.module)?;
+            let size = field.size(self.module);
+            Some(Field { offset, size, name: None, pointee: Pointee::default(), is_base: false })
+        };
+        let fields = (0..ty.struct_fields().len()).filter_map(field);
+        in_order(fields.collect())
+    }
+
+    /// Structures named in a cast but by no variable are listed by the compile unit. Each is looked into once.
     pub fn mention_retained_types(&mut self, compile_unit: Metadata<'m>) {
+        if !self.types.mentioned.insert(compile_unit) {
+            return;
+        }
         // DICompileUnit: file, producer, flags, split name, enums, retained types.
         let Some(list) = compile_unit.operands(self.module).node(5) else { return };
         for ty in list.operands(self.module).nodes() {
@@ -247,17 +273,50 @@ impl<'m> Lowering<'m> {
     /// Gives every structure a name of its own in the unit.
     pub fn make_struct_names_unique(&mut self) {
         let mut seen: FxHashMap<StrId, u32> = FxHashMap::default();
+        let mut taken: FxHashSet<StrId> = self.unit.structs.values().map(|s| s.name).collect();
         for index in 0..self.unit.structs.len() {
             let id = StructId::from_index(index);
             let name = self.unit.structs[id].name;
             let count = seen.entry(name).or_insert(0);
             *count += 1;
             if *count > 1 {
-                let unique = format!("{}#{}", self.unit.str(name), count);
-                self.unit.structs[id].name = self.intern(&unique);
+                let mut number = *count;
+                // The source may itself have such a name.
+                let unique = loop {
+                    let unique = format!("{}#{number}", self.unit.str(name));
+                    let unique = self.intern(&unique);
+                    if taken.insert(unique) {
+                        break unique;
+                    }
+                    number += 1;
+                };
+                self.unit.structs[id].name = unique;
             }
         }
     }
+}
+
+/// The type of the elements of an array, or of an array of arrays.
+fn innermost_element(mut ty: Ty<'_>) -> Ty<'_> {
+    while let TypeKind::Array { element, .. } = ty.kind() {
+        ty = element;
+    }
+    ty
+}
+
+/// Fields by rising offset, without those that end beyond all memory.
+fn in_order(mut fields: Vec<Field>) -> Vec<Field> {
+    fields.retain(|f| f.offset.checked_add(f.size).is_some());
+    fields.sort_by_key(|f| f.offset);
+    fields
+}
+
+fn cut(name: &str) -> &str {
+    let mut end = name.len().min(MAX_NAME_BYTES);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    &name[..end]
 }
 
 /// `struct.node.12` is the structure `node`.

@@ -38,7 +38,7 @@ pub(super) fn lower_body<'m>(unit: &mut Lowering<'m>, value: Value<'m>) -> Body 
     if unit.unit.files.is_empty() {
         let source = unit.unit.source.clone();
         let source = unit.intern(&source);
-        unit.unit.files.push(source);
+        unit.file_at(source);
     }
     let mut draft = Draft::default();
     let nowhere = draft.place(Place { file, line: 0, column: 0, inlined: None });
@@ -135,12 +135,12 @@ impl<'m> FunctionLowering<'_, 'm> {
             return id;
         }
         let scope = location.location_scope();
-        let file = scope.and_then(Metadata::scope_file).map_or(FileId(0), |f| self.unit.file(f));
+        let file = self.unit.file_of_scope(scope);
         let inlined = location.location_inlined_at().filter(|_| depth < MAX_INLINE_DEPTH).map(|at| {
             let name = scope.and_then(|s| self.unit.enclosing_function(s)).unwrap_or_default();
             Inlined { function: self.unit.intern(&name), at: self.lower_place_at_depth(at, depth + 1) }
         });
-        let (line, column) = (location.location_line(), location.location_column());
+        let (line, column) = location.location_position();
         let id = self.draft.place(Place { file, line, column, inlined });
         self.places.insert(location, id);
         id

@@ -3,23 +3,28 @@
 use caulk_ir::{Constant, InitItem, Initialiser};
 
 use super::unit::Lowering;
-use crate::llvm::{TypeKind, Value};
+use crate::llvm::{TypeKind, Value, ValueKind};
 
 /// Initialisers nest this deep at most.
 const MAX_DEPTH: usize = 64;
+/// So many parts of initialisers are looked at in a unit. Bitcode stores equal parts once, so a small file may describe an
+/// array of arrays with more elements than there is memory.
+const MAX_PARTS_OF_UNIT: usize = 1 << 21;
 
 impl<'m> Lowering<'m> {
     pub fn lower_initialisers(&mut self) {
+        let mut parts_left = MAX_PARTS_OF_UNIT;
         for value in self.module.globals() {
             if let Some(&id) = self.globals.get(&value)
-                && let Some(init) = value.initializer()
+                && let Some(init) = value.global_initialiser()
             {
-                self.unit.globals[id].init = self.lower_initialiser(init);
+                let size = self.unit.globals[id].size;
+                self.unit.globals[id].init = self.lower_initialiser(init, size, &mut parts_left);
             }
         }
     }
 
-    fn lower_initialiser(&mut self, init: Value<'m>) -> Initialiser {
+    fn lower_initialiser(&mut self, init: Value<'m>, size: u64, parts_left: &mut usize) -> Initialiser {
         if init.is_null() {
             return Initialiser::Zero;
         }
@@ -28,7 +33,7 @@ impl<'m> Lowering<'m> {
             let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(Initialiser::MAX_TEXT)]).into_owned();
             return Initialiser::Text(self.intern(&shown));
         }
-        let mut flat = Flat { items: Vec::new(), numbers: 0, complete: true };
+        let mut flat = Flat { items: Vec::new(), numbers: 0, complete: true, size, parts_left };
         self.flatten(init, 0, &mut flat, 0);
         if flat.items.is_empty() && flat.complete {
             return Initialiser::Zero;
@@ -36,8 +41,9 @@ impl<'m> Lowering<'m> {
         Initialiser::Items { items: flat.items, complete: flat.complete }
     }
 
-    fn flatten(&self, value: Value<'m>, offset: u64, flat: &mut Flat, depth: usize) {
-        if value.is_null() {
+    fn flatten(&self, value: Value<'m>, offset: u64, flat: &mut Flat<'_>, depth: usize) {
+        let is_undefined = matches!(value.kind(), ValueKind::LLVMUndefValueValueKind | ValueKind::LLVMPoisonValueKind);
+        if is_undefined || value.is_null() {
             return;
         }
         let ty = value.ty();
@@ -53,10 +59,11 @@ impl<'m> Lowering<'m> {
             flat.complete = false;
             return;
         }
-        match self.constant_parts(value, ty) {
+        match self.constant_parts(value, ty, *flat.parts_left) {
             Some(parts) if depth < MAX_DEPTH => {
+                *flat.parts_left -= parts.len();
                 for (at, part) in parts {
-                    self.flatten(part, offset + at, flat, depth + 1);
+                    self.flatten(part, offset.wrapping_add(at), flat, depth + 1);
                 }
             }
             _ => flat.complete = false,
@@ -64,13 +71,16 @@ impl<'m> Lowering<'m> {
     }
 }
 
-struct Flat {
+struct Flat<'a> {
     items: Vec<InitItem>,
     numbers: usize,
     complete: bool,
+    /// The size of the variable.
+    size: u64,
+    parts_left: &'a mut usize,
 }
 
-impl Flat {
+impl Flat<'_> {
     fn add(&mut self, offset: u64, value: Constant) {
         match value {
             Constant::Undef(_) => return,
@@ -86,6 +96,11 @@ impl Flat {
                 }
             }
             _ => {}
+        }
+        // Sizes beyond all memory wrap around in LLVM, and so do the places of their parts.
+        if offset >= self.size || self.items.last().is_some_and(|last| last.offset >= offset) {
+            self.complete = false;
+            return;
         }
         self.items.push(InitItem { offset, value });
     }

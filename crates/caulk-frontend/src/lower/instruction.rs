@@ -55,7 +55,8 @@ impl<'m> FunctionLowering<'_, 'm> {
         let is_call = inst.opcode() == Opcode::LLVMCallBr;
         let operands: Vec<Value<'m>> = if is_call { inst.args().collect() } else { inst.operands().collect() };
         let carrying = operands.into_iter().filter(|o| {
-            matches!(o.ty().kind(), TypeKind::Pointer | TypeKind::Struct | TypeKind::Array { .. } | TypeKind::Vector)
+            use TypeKind::*;
+            matches!(o.ty().kind(), Pointer | Struct | Array { .. } | Vector | Opaque)
         });
         let carrying: Vec<_> = carrying.collect();
         carrying.into_iter().map(|o| self.operand(o)).collect()
@@ -170,7 +171,7 @@ impl<'m> FunctionLowering<'_, 'm> {
     }
 
     fn lower_select(&mut self, inst: Value<'m>) {
-        if matches!(inst.operand(0).ty().kind(), TypeKind::Vector) {
+        if !matches!(inst.operand(0).ty().kind(), TypeKind::Int(_)) {
             return self.lower_unknown(inst, UnknownReason::Vector);
         }
         let ty = self.unit.lower_type(inst.ty());
@@ -180,40 +181,47 @@ impl<'m> FunctionLowering<'_, 'm> {
 
     fn lower_extract(&mut self, inst: Value<'m>) {
         let ty = self.unit.lower_type(inst.ty());
-        let offset = self.aggregate_offset(inst.operand(0).ty(), inst.aggregate_indices());
+        let Some(offset) = self.aggregate_offset(inst.operand(0).ty(), inst.aggregate_indices()) else {
+            return self.lower_unknown(inst, UnknownReason::Vector);
+        };
         let aggregate = self.operand_with_parts(inst.operand(0));
         self.define(inst, Inst::Extract { ty, aggregate, offset });
     }
 
     fn lower_insert(&mut self, inst: Value<'m>) {
         let ty = self.unit.lower_type(inst.ty());
-        let offset = self.aggregate_offset(inst.ty(), inst.aggregate_indices());
+        let Some(offset) = self.aggregate_offset(inst.ty(), inst.aggregate_indices()) else {
+            return self.lower_unknown(inst, UnknownReason::Vector);
+        };
         let aggregate = self.operand_with_parts(inst.operand(0));
         let value = self.operand(inst.operand(1));
         self.define(inst, Inst::Insert { ty, aggregate, value, offset });
     }
 
-    fn aggregate_offset(&self, mut ty: crate::llvm::Ty<'m>, indices: &[u32]) -> u32 {
+    /// Where a part lies in an aggregate; None when its layout is not known.
+    fn aggregate_offset(&self, mut ty: crate::llvm::Ty<'m>, indices: &[u32]) -> Option<u32> {
+        if !ty.has_layout(self.unit.module) {
+            return None;
+        }
         let mut offset = 0u64;
         for &index in indices {
-            match ty.kind() {
+            let (at, part) = match ty.kind() {
                 TypeKind::Array { element, .. } => {
-                    offset += u64::from(index) * element.size(self.unit.module);
-                    ty = element;
+                    (u64::from(index).wrapping_mul(element.size(self.unit.module)), element)
                 }
-                _ => {
-                    offset += ty.field_offset(index, self.unit.module);
-                    ty = ty.struct_field(index);
-                }
-            }
+                _ => ty.field(index, self.unit.module)?,
+            };
+            offset = offset.wrapping_add(at);
+            ty = part;
         }
-        u32::try_from(offset).unwrap_or(u32::MAX)
+        Some(u32::try_from(offset).unwrap_or(u32::MAX))
     }
 
     /// Arguments of an intrinsic that could carry a pointer.
     pub fn pointer_args(&mut self, args: &[Value<'m>]) -> SmallVec<[Operand; 2]> {
-        let carrying: Vec<_> =
-            args.iter().copied().filter(|a| may_hold_pointer(self.unit.lower_type(a.ty()))).collect();
+        let carries =
+            |a: &Value<'m>| !matches!(a.ty().kind(), TypeKind::Other) && may_hold_pointer(self.unit.lower_type(a.ty()));
+        let carrying: Vec<_> = args.iter().copied().filter(carries).collect();
         carrying.into_iter().map(|a| self.operand(a)).collect()
     }
 }

@@ -102,16 +102,22 @@ impl<'m> FunctionLowering<'_, 'm> {
             Meaning::ScopeStart => self.scope_mark(&args, |local| Inst::ScopeStart { local }),
             Meaning::ScopeEnd => self.scope_mark(&args, |local| Inst::ScopeEnd { local }),
             Meaning::Copy => {
-                let [dst, src, len] = [0, 1, 2].map(|i| self.operand(args[i]));
+                let [dst, src] = [0, 1].map(|i| self.operand(args[i]));
+                let len = self.int_operand(args[2]);
                 self.emit(Inst::Copy { dst, src, len });
             }
             Meaning::Fill => {
-                let [dst, byte, len] = [0, 1, 2].map(|i| self.operand(args[i]));
+                let [dst, byte] = [0, 1].map(|i| self.operand(args[i]));
+                let len = self.int_operand(args[2]);
                 self.emit(Inst::Fill { dst, byte, len });
             }
             Meaning::Same => {
                 let same = self.operand(args[0]);
                 self.forward(inst, same);
+            }
+            // Some have a result all the same, such as `invariant.start`, and a program may do anything with it.
+            Meaning::Nothing if inst.is_used() => {
+                self.define_unknown(inst, UnknownReason::Intrinsic, SmallVec::new());
             }
             Meaning::Nothing => {}
             Meaning::Trap => self.end_path(),
@@ -129,7 +135,7 @@ impl<'m> FunctionLowering<'_, 'm> {
     }
 
     fn declare_variable(&mut self, args: &[Value<'m>]) {
-        let (Some(slot), Some(node)) = (args[0].wrapped_value(), args[1].as_metadata()) else { return };
+        let (Some(slot), Some(node)) = (args[0].wrapped_value(), args[1].as_local_variable()) else { return };
         let Some(&local) = self.values.get(&slot) else { return };
         let variable = self.variable(node);
         match &mut self.draft.insts[local] {
@@ -148,7 +154,7 @@ impl<'m> FunctionLowering<'_, 'm> {
 
     /// Bitcode that was optimised before it reached us says so what its variables hold.
     fn bind_variable(&mut self, args: &[Value<'m>]) {
-        let (Some(value), Some(node)) = (args[0].wrapped_value(), args[1].as_metadata()) else { return };
+        let (Some(value), Some(node)) = (args[0].wrapped_value(), args[1].as_local_variable()) else { return };
         let var = self.variable(node);
         let value = self.operand(value);
         self.emit(Inst::Bind { var, value });
@@ -177,7 +183,7 @@ impl<'m> FunctionLowering<'_, 'm> {
         let (lhs, rhs) = (self.operand(args[0]), self.operand(args[1]));
         let result = Operand::Value(self.emit(Inst::Binary { op, ty, lhs, rhs, flags: ArithFlags::default() }));
         let overflow = self.unknown_value(Type::Int(1), UnknownReason::Intrinsic);
-        let offset = inst.ty().field_offset(1, self.unit.module) as u32;
+        let offset = self.second_part(inst);
         self.define_pair(inst, result, overflow, offset);
     }
 }

@@ -35,48 +35,53 @@ impl<'m> FunctionLowering<'_, 'm> {
         let (size, count) = if count.kind() == ValueKind::LLVMConstantIntValueKind {
             (element.saturating_mul(count.int_value()), None)
         } else {
-            (element, Some(self.operand(count)))
+            (element, Some(self.int_operand(count)))
         };
         self.define(inst, Inst::Local { size, count, var: None });
     }
 
     fn lower_address(&mut self, inst: Value<'m>) {
-        if matches!(inst.ty().kind(), TypeKind::Vector) {
+        if !matches!(inst.ty().kind(), TypeKind::Pointer) {
             return self.lower_unknown(inst, UnknownReason::Vector);
         }
         let base = self.operand(inst.operand(0));
+        match self.address_steps(inst) {
+            Some(steps) => self.define(inst, Inst::Address { base, steps }),
+            None => self.lower_unknown(inst, UnknownReason::Instruction),
+        }
+    }
+
+    /// The steps of an address computation; None when a type on the way has no layout known here.
+    fn address_steps(&mut self, inst: Value<'m>) -> Option<SmallVec<[Step; 1]>> {
         let mut steps: SmallVec<[Step; 1]> = SmallVec::new();
         let mut ty = inst.gep_source_type();
         for number in 1..inst.operand_count() {
             let index = inst.operand(number);
-            if number == 1 {
-                let stride = ty.size(self.unit.module);
-                steps.extend(self.index_step(index, stride));
-                continue;
-            }
-            match ty.kind() {
+            let element = match ty.kind() {
+                _ if number == 1 => ty,
                 TypeKind::Struct => {
-                    let field = index.int_value() as u32;
-                    let offset = ty.field_offset(field, self.unit.module);
+                    let (offset, field) = ty.field(index.int_value() as u32, self.unit.module)?;
                     steps.push(match self.unit.struct_of_llvm(ty) {
                         Some(id) => Step::Field { ty: id, offset },
                         None => Step::Bytes { offset: offset as i64, stride: 1 },
                     });
-                    ty = ty.struct_field(field);
+                    ty = field;
+                    continue;
                 }
-                TypeKind::Array { element, .. } => {
-                    let stride = element.size(self.unit.module);
-                    steps.extend(self.index_step(index, stride));
-                    ty = element;
-                }
-                _ => {
-                    ty = ty.element();
-                    let stride = ty.size(self.unit.module);
-                    steps.extend(self.index_step(index, stride));
-                }
+                TypeKind::Array { element, .. } => element,
+                TypeKind::Vector => ty.element(),
+                _ => return None,
+            };
+            // Without an index it does not matter how large the element is.
+            let stays = index.kind() == ValueKind::LLVMConstantIntValueKind && index.is_null();
+            if !stays && !element.has_layout(self.unit.module) {
+                return None;
             }
+            let stride = element.size(self.unit.module);
+            steps.extend(self.index_step(index, stride));
+            ty = element;
         }
-        self.define(inst, Inst::Address { base, steps });
+        Some(steps)
     }
 
     fn index_step(&mut self, index: Value<'m>, stride: u64) -> Option<Step> {
@@ -84,7 +89,15 @@ impl<'m> FunctionLowering<'_, 'm> {
             let offset = index.int_value_signed().wrapping_mul(stride as i64);
             return (offset != 0).then_some(Step::Bytes { offset, stride });
         }
-        Some(Step::Index { index: self.operand(index), stride })
+        Some(Step::Index { index: self.int_operand(index), stride })
+    }
+
+    /// A number that counts something. One too wide for core IR is any number.
+    pub fn int_operand(&mut self, value: Value<'m>) -> Operand {
+        match self.unit.lower_type(value.ty()) {
+            Type::Int(_) => self.operand(value),
+            _ => self.unknown_value(Type::Int(64), UnknownReason::Instruction),
+        }
     }
 
     /// Read, compute, write: atomicity makes no difference to what one thread does.
@@ -95,13 +108,14 @@ impl<'m> FunctionLowering<'_, 'm> {
         let volatile = inst.is_volatile();
         self.define(inst, Inst::Load { ty, address, volatile });
         let Some(&old) = self.values.get(&inst) else { return };
+        let is_number = matches!(ty, Type::Int(_));
         let op = match inst.atomic_op() {
             LLVMAtomicRMWBinOpXchg => None,
-            LLVMAtomicRMWBinOpAdd => Some(BinaryOp::Add),
-            LLVMAtomicRMWBinOpSub => Some(BinaryOp::Sub),
-            LLVMAtomicRMWBinOpAnd => Some(BinaryOp::And),
-            LLVMAtomicRMWBinOpOr => Some(BinaryOp::Or),
-            LLVMAtomicRMWBinOpXor => Some(BinaryOp::Xor),
+            LLVMAtomicRMWBinOpAdd if is_number => Some(BinaryOp::Add),
+            LLVMAtomicRMWBinOpSub if is_number => Some(BinaryOp::Sub),
+            LLVMAtomicRMWBinOpAnd if is_number => Some(BinaryOp::And),
+            LLVMAtomicRMWBinOpOr if is_number => Some(BinaryOp::Or),
+            LLVMAtomicRMWBinOpXor if is_number => Some(BinaryOp::Xor),
             _ => {
                 let result = self.unknown_value(ty, UnknownReason::Instruction);
                 self.emit(Inst::Store { ty, value: result, address, volatile });
@@ -129,11 +143,20 @@ impl<'m> FunctionLowering<'_, 'm> {
         let ty = self.unit.lower_type(inst.operand(1).ty());
         let volatile = inst.is_volatile();
         let old = Operand::Value(self.emit(Inst::Load { ty, address, volatile }));
-        let same = Operand::Value(self.emit(Inst::Compare { op: CompareOp::Eq, ty, lhs: old, rhs: expected }));
+        let same = match ty {
+            Type::Vector(_) => self.unknown_value(Type::Int(1), UnknownReason::Vector),
+            _ => Operand::Value(self.emit(Inst::Compare { op: CompareOp::Eq, ty, lhs: old, rhs: expected })),
+        };
         let kept = Operand::Value(self.emit(Inst::Select { ty, cond: same, then: new, other: old }));
         self.emit(Inst::Store { ty, value: kept, address, volatile });
-        let flag_offset = inst.ty().field_offset(1, self.unit.module) as u32;
+        let flag_offset = self.second_part(inst);
         self.define_pair(inst, old, same, flag_offset);
+    }
+
+    /// Where the second part of a pair lies.
+    pub fn second_part(&self, pair: Value<'m>) -> u32 {
+        let offset = pair.ty().field(1, self.unit.module).map_or(0, |(offset, _)| offset);
+        u32::try_from(offset).unwrap_or(u32::MAX)
     }
 
     /// Defines a value that is a pair of two others.

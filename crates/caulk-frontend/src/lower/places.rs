@@ -1,6 +1,7 @@
 //! Source files and scopes of debug info.
 
-use caulk_ir::FileId;
+use caulk_ir::{FileId, StrId};
+use rustc_hash::FxHashMap;
 
 use super::unit::Lowering;
 use crate::llvm::{Metadata, MetadataKind};
@@ -8,19 +9,41 @@ use crate::llvm::{Metadata, MetadataKind};
 /// Scopes nest this deep at most before we stop looking for the function around a static local.
 const MAX_SCOPE_DEPTH: usize = 64;
 
+/// What the nodes of files, and the scopes in them, became.
+#[derive(Default)]
+pub(super) struct FileTable<'m> {
+    by_node: FxHashMap<Metadata<'m>, FileId>,
+    by_path: FxHashMap<StrId, FileId>,
+    by_scope: FxHashMap<Metadata<'m>, FileId>,
+}
+
 impl<'m> Lowering<'m> {
     pub fn file(&mut self, node: Metadata<'m>) -> FileId {
-        if let Some(&id) = self.files.get(&node) {
+        if let Some(&id) = self.files.by_node.get(&node) {
             return id;
         }
-        let (directory, name) = node.file_path();
+        let (directory, name) = node.file_path(self.module);
         let path =
             tidy(&if name.starts_with('/') || directory.is_empty() { name } else { format!("{directory}/{name}") });
         let path = self.intern(&path);
-        // Two nodes may name one file (with and without a checksum, say).
-        let known = self.unit.files.iter().find(|(_, p)| **p == path).map(|(id, _)| id);
-        let id = known.unwrap_or_else(|| self.unit.files.push(path));
-        self.files.insert(node, id);
+        let id = self.file_at(path);
+        self.files.by_node.insert(node, id);
+        id
+    }
+
+    /// Two nodes may name one file (with and without a checksum, say).
+    pub fn file_at(&mut self, path: StrId) -> FileId {
+        *self.files.by_path.entry(path).or_insert_with(|| self.unit.files.push(path))
+    }
+
+    /// The file a scope lies in; the first one when debug info does not say.
+    pub fn file_of_scope(&mut self, scope: Option<Metadata<'m>>) -> FileId {
+        let Some(scope) = scope else { return FileId(0) };
+        if let Some(&id) = self.files.by_scope.get(&scope) {
+            return id;
+        }
+        let id = scope.scope_file(self.module).map_or(FileId(0), |f| self.file(f));
+        self.files.by_scope.insert(scope, id);
         id
     }
 

@@ -1,9 +1,10 @@
 //! Functions as the caller sees them: types, attributes, and what the prototype in the source says.
 
+use caulk_ir::demangle::demangled;
 use caulk_ir::{Function, FunctionFlags, Param, ParamFlags, Pointee, Signature, Type};
 
 use super::unit::{Lowering, linkage};
-use crate::llvm::{Attribute, AttributeSite, Metadata, Value};
+use crate::llvm::{Attribute, AttributeSite, Metadata, MetadataKind, Value};
 
 impl<'m> Lowering<'m> {
     pub fn declare_function(&mut self, value: Value<'m>) -> Function {
@@ -44,15 +45,9 @@ impl<'m> Lowering<'m> {
         if function.name.is_none() {
             function.name = operands.string(2).map(|n| self.intern(&n));
         }
-        function.file = operands.node(0).map(|f| self.file(f));
+        function.file = operands.node_of(0, MetadataKind::File).map(|f| self.file(f));
         function.line = subprogram.subprogram_line();
-        if let Some(compile_unit) = operands.node(5)
-            && !self.files.contains_key(&compile_unit)
-        {
-            // Each compile unit is looked into once; its node stands in the table of files as a mark of that.
-            if let Some(file) = function.file {
-                self.files.insert(compile_unit, file);
-            }
+        if let Some(compile_unit) = operands.node(5) {
             self.mention_retained_types(compile_unit);
         }
         // DISubroutineType: operand 3 lists the result and then the parameters.
@@ -98,7 +93,7 @@ impl<'m> Lowering<'m> {
             read_only: memory.is_some_and(|m| !writes(m)),
             no_memory: memory == Some(0),
             // Packed by LLVM: the index of the size in the high half, of the count in the low half.
-            alloc_size: of(AttributeSite::Function, Attribute::AllocSize).map(|v| (v >> 32) as u16),
+            alloc_size: of(AttributeSite::Function, Attribute::AllocSize).and_then(|v| u16::try_from(v >> 32).ok()),
             runs_at_start: false,
             runs_at_end: false,
         }
@@ -108,15 +103,6 @@ impl<'m> Lowering<'m> {
 /// LLVM's `memory` attribute has two bits for each kind of location: 1 reads, 2 writes.
 pub(super) fn writes(memory: u64) -> bool {
     memory & 0xaaaa_aaaa != 0
-}
-
-/// The name of a C++ function as written in the source, with its classes and namespaces, without parameters.
-fn demangled(symbol: &str) -> Option<String> {
-    if !symbol.starts_with("_Z") {
-        return None;
-    }
-    let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
-    cpp_demangle::Symbol::new(symbol).ok()?.demangle_with_options(&options).ok()
 }
 
 /// Whether a value of this type can hold a pointer.

@@ -1,6 +1,6 @@
 //! Instructions that end a block.
 
-use caulk_ir::{BlockId, Inst, UnknownReason};
+use caulk_ir::{BlockId, Inst, Type, UnknownReason};
 use smallvec::SmallVec;
 
 use super::function::FunctionLowering;
@@ -18,6 +18,8 @@ impl<'m> FunctionLowering<'_, 'm> {
                 Inst::Branch { cond, then: targets[0], other: targets[1] }
             }
             LLVMBr => Inst::Jump { target: targets[0] },
+            // Cases beyond 64 bits have no form in core IR: which one is taken is unknown.
+            LLVMSwitch if !self.is_narrow(inst.operand(0)) => return self.jump_to_any(targets),
             LLVMSwitch => self.lower_switch(inst, &targets),
             LLVMIndirectBr => {
                 let address = self.operand(inst.operand(0));
@@ -39,8 +41,12 @@ impl<'m> FunctionLowering<'_, 'm> {
         self.emit(lowered);
     }
 
+    fn is_narrow(&self, number: Value<'m>) -> bool {
+        matches!(self.unit.lower_type(number.ty()), Type::Int(..=64))
+    }
+
     fn jump_to_any(&mut self, targets: SmallVec<[BlockId; 2]>) {
-        let address = self.draft.constant(caulk_ir::Constant::Undef(caulk_ir::Type::Ptr));
+        let address = self.draft.constant(caulk_ir::Constant::Undef(Type::Ptr));
         let jump = match targets.as_slice() {
             [] => Inst::Unreachable,
             [only] => Inst::Jump { target: *only },

@@ -1,13 +1,17 @@
 //! The tables of a unit, and the order in which they are filled.
 
 use caulk_ir::unit::AliasTarget;
-use caulk_ir::{Alias, FileId, FunctionId, Global, GlobalId, Initialiser, Linkage, StrId, Unit};
-use rustc_hash::FxHashMap;
+use caulk_ir::{Alias, FunctionId, Global, GlobalId, Initialiser, Linkage, StrId, Unit};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::debug_types::DebugTypes;
 use super::function::lower_body;
 use super::intrinsic::IntrinsicTable;
-use crate::llvm::{self, AttributeKinds, Metadata, Module, Ty, TypeKind, Value, ValueKind};
+use super::places::FileTable;
+use crate::llvm::{self, AttributeKinds, MetadataKind, Module, Ty, TypeKind, Value, ValueKind};
+
+/// An alias of an alias is followed this far.
+const MAX_ALIAS_HOPS: usize = 64;
 
 /// Everything that is being made, and what LLVM's handles became.
 pub(super) struct Lowering<'m> {
@@ -17,21 +21,35 @@ pub(super) struct Lowering<'m> {
     pub functions: FxHashMap<Value<'m>, FunctionId>,
     pub globals: FxHashMap<Value<'m>, GlobalId>,
     pub types: DebugTypes<'m>,
-    pub files: FxHashMap<Metadata<'m>, FileId>,
+    pub files: FileTable<'m>,
     pub intrinsics: IntrinsicTable,
+    /// Symbols that are taken.
+    symbols: FxHashSet<StrId>,
+}
+
+/// Why a module has no meaning for us as a whole.
+#[derive(Debug, thiserror::Error)]
+pub enum LowerError {
+    #[error("its pointers have {0} bytes; Caulk knows targets with pointers of 1, 2, 4 and 8 bytes")]
+    PointerSize(u32),
 }
 
 /// Lowers a module. `source` is the path shown to users.
-pub fn lower_unit(module: &Module, source: &str) -> Unit {
+pub fn lower_unit(module: &Module, source: &str) -> Result<Unit, LowerError> {
+    let pointer_bytes = match module.pointer_bytes() {
+        bytes @ (1 | 2 | 4 | 8) => bytes as u8,
+        other => return Err(LowerError::PointerSize(other)),
+    };
     let mut lowering = Lowering {
         module,
-        unit: Unit { source: source.to_owned(), pointer_bytes: module.pointer_bytes(), ..Unit::default() },
+        unit: Unit { source: source.to_owned(), pointer_bytes, ..Unit::default() },
         attributes: AttributeKinds::new(),
         functions: FxHashMap::default(),
         globals: FxHashMap::default(),
         types: DebugTypes::default(),
-        files: FxHashMap::default(),
+        files: FileTable::default(),
         intrinsics: IntrinsicTable::default(),
+        symbols: FxHashSet::default(),
     };
     lowering.declare_globals();
     lowering.declare_functions();
@@ -46,7 +64,7 @@ pub fn lower_unit(module: &Module, source: &str) -> Unit {
         }
     }
     lowering.make_struct_names_unique();
-    lowering.unit
+    Ok(lowering.unit)
 }
 
 impl<'m> Lowering<'m> {
@@ -81,14 +99,15 @@ impl<'m> Lowering<'m> {
 
     fn describe_global(&mut self, value: Value<'m>, global: &mut Global) {
         // DIGlobalVariable: scope, name, file, type.
-        let Some(variable) = value.global_debug_info().and_then(Metadata::global_variable) else { return };
+        let debug_info = value.global_debug_info().and_then(|node| node.global_variable(self.module));
+        let Some(variable) = debug_info else { return };
         let operands = variable.operands(self.module);
         let name = operands.string(1).map(|name| match operands.node(0).and_then(|s| self.enclosing_function(s)) {
             Some(function) => format!("{function}::{name}"),
             None => name,
         });
         global.name = name.map(|n| self.intern(&n));
-        global.file = operands.node(2).map(|f| self.file(f));
+        global.file = operands.node_of(2, MetadataKind::File).map(|f| self.file(f));
         global.line = variable.variable_line();
         if let Some(ty) = operands.node(3) {
             global.pointee = self.pointee(ty);
@@ -107,22 +126,23 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// A symbol for something that may have no name of its own.
+    /// A symbol for something that may have no name of its own. No two things have the same: names that are not UTF-8
+    /// may look alike once they are text.
     pub fn symbol(&mut self, name: &str, number: usize) -> StrId {
-        if name.is_empty() { self.intern(&format!(".unnamed.{number}")) } else { self.intern(name) }
+        let plain = if name.is_empty() { format!(".unnamed.{number}") } else { name.to_owned() };
+        let mut symbol = self.intern(&plain);
+        let mut copy = 1;
+        while !self.symbols.insert(symbol) {
+            copy += 1;
+            symbol = self.intern(&format!("{plain}#{copy}"));
+        }
+        symbol
     }
 
     fn lower_aliases(&mut self) {
         for value in self.module.aliases() {
             let name = value.name();
-            // An alias of an alias, or of a part of something, is followed to what it stands in.
-            let mut target = value.aliasee();
-            while matches!(target.kind(), ValueKind::LLVMConstantExprValueKind) && target.operand_count() > 0 {
-                target = target.operand(0);
-            }
-            while target.kind() == ValueKind::LLVMGlobalAliasValueKind {
-                target = target.aliasee();
-            }
+            let target = aliased(value);
             let target = match (self.functions.get(&target), self.globals.get(&target)) {
                 (Some(&f), _) => AliasTarget::Function(f),
                 (_, Some(&g)) => AliasTarget::Global(g),
@@ -141,7 +161,7 @@ impl<'m> Lowering<'m> {
     fn lower_marks(&mut self) {
         let module = self.module;
         for (fields, value) in marked(module, c"llvm.global.annotations") {
-            let text = fields.element(1).and_then(|s| s.initializer()).and_then(|s| s.string_bytes());
+            let text = fields.element(1).and_then(Value::global_initialiser).and_then(Value::string_bytes);
             if let (Some(&id), Some(text)) = (self.functions.get(&value(fields, 0)), text)
                 && let Some(annotation) = text.strip_prefix(crate::clang::ANNOTATION_PREFIX.as_bytes())
             {
@@ -167,10 +187,26 @@ type FieldOf<'m> = fn(Value<'m>, u32) -> Value<'m>;
 
 /// The entries of one of LLVM's tables of marked symbols, with a getter for a field of one.
 fn marked<'m>(module: &'m Module, name: &std::ffi::CStr) -> Vec<(Value<'m>, FieldOf<'m>)> {
-    let Some(table) = module.named_global(name).and_then(|g| g.initializer()) else { return Vec::new() };
-    let TypeKind::Array { length, .. } = table.ty().kind() else { return Vec::new() };
+    let Some(table) = module.named_global(name).and_then(Value::global_initialiser) else { return Vec::new() };
+    // Only an array that is written out: one of zeros may claim any length.
+    if table.kind() != ValueKind::LLVMConstantArrayValueKind {
+        return Vec::new();
+    }
     let field: FieldOf<'m> = |entry, index| entry.element(index).unwrap_or(entry);
-    (0..length as u32).filter_map(|i| table.element(i)).map(|entry| (entry, field)).collect()
+    (0..table.operand_count()).filter_map(|i| table.element(i)).map(|entry| (entry, field)).collect()
+}
+
+/// What an alias stands for: an alias of an alias, or of a part of something, is followed to what it stands in.
+fn aliased(alias: Value<'_>) -> Value<'_> {
+    let mut target = alias;
+    for _ in 0..MAX_ALIAS_HOPS {
+        target = match target.kind() {
+            ValueKind::LLVMGlobalAliasValueKind => target.aliasee(),
+            ValueKind::LLVMConstantExprValueKind if target.operand_count() > 0 => target.operand(0),
+            _ => break,
+        };
+    }
+    target
 }
 
 pub(super) fn linkage(value: Value<'_>) -> Linkage {
@@ -194,8 +230,11 @@ impl<'m> Lowering<'m> {
         use caulk_ir::Type;
         let bytes = |ty: Ty<'m>| u32::try_from(ty.size(self.module)).unwrap_or(u32::MAX);
         match ty.kind() {
-            TypeKind::Void | TypeKind::Other => Type::Void,
-            TypeKind::Int(bits) => Type::Int(u16::try_from(bits).unwrap_or(u16::MAX)),
+            TypeKind::Void => Type::Void,
+            // What has no type in core IR but is a value is carried like a vector, and never looked into.
+            TypeKind::Other => Type::Vector(0),
+            TypeKind::Opaque => Type::Vector(bytes(ty)),
+            TypeKind::Int(bits) => u16::try_from(bits).map_or_else(|_| Type::Vector(bytes(ty)), Type::Int),
             TypeKind::Float(bits) => Type::Float(bits as u16),
             TypeKind::Pointer => Type::Ptr,
             TypeKind::Struct | TypeKind::Array { .. } => Type::Aggregate(bytes(ty)),

@@ -9,7 +9,7 @@ use caulk_capture::{Job, jobs_from_sources};
 use caulk_frontend::{Cache, Clang, Config, LostUnit, ReadUnit, read_units};
 
 pub fn config() -> Config {
-    Config { clang: Clang::find(None).expect("the tests need clang 19"), cache: None, threads: 2 }
+    Config { clang: Clang::find(None).expect("the tests need clang 19"), cache: None, isolated: None, threads: 2 }
 }
 
 pub fn cached(folder: &Path) -> Config {

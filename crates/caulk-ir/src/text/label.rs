@@ -13,6 +13,7 @@ pub(super) struct Quoted<'a>(pub &'a str);
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("\"")?;
+        let mut before = ' ';
         for c in self.0.chars() {
             match c {
                 '"' => f.write_str("\\\"")?,
@@ -20,9 +21,13 @@ impl fmt::Display for Quoted<'_> {
                 '\n' => f.write_str("\\n")?,
                 '\t' => f.write_str("\\t")?,
                 '\r' => f.write_str("\\r")?,
-                c if c.is_control() => write!(f, "\\u{{{:x}}}", u32::from(c))?,
+                // `##[` begins a command to some services that keep logs.
+                '#' if before == '#' => f.write_str("\\u{23}")?,
+                // Neither those that a terminal obeys nor those that turn text around.
+                c if c != '\'' && c.escape_debug().len() > 1 => write!(f, "\\u{{{:x}}}", u32::from(c))?,
                 c => write!(f, "{c}")?,
             }
+            before = c;
         }
         f.write_str("\"")
     }

@@ -15,6 +15,9 @@ pub(super) fn check(unit: &Unit) -> Vec<VerifyError> {
     if !matches!(unit.pointer_bytes, 1 | 2 | 4 | 8) {
         check.report(format!("a pointer cannot have {} bytes", unit.pointer_bytes));
     }
+    if let Some(text) = unit.strings.repeated() {
+        check.report(format!("the string {text:?} stands twice in its table"));
+    }
     for (id, path) in unit.files.iter() {
         check.subject = id.to_string();
         check.string(*path, "path");

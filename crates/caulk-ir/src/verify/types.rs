@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use crate::constant::truncate;
 use crate::entity::{BlockId, InstId};
 use crate::inst::{CallData, Callee, Inst, Operand, Step};
 use crate::types::Type;
@@ -110,13 +111,21 @@ impl Typing<'_, '_> {
             Inst::Insert { ty, aggregate, .. } => self.expect("the aggregate", *aggregate, *ty),
             Inst::Call(call) | Inst::Invoke { call, .. } => self.call(call),
             Inst::Branch { cond, .. } => self.expect("the condition", *cond, Type::Int(1)),
-            Inst::Switch { ty, value, .. } => {
+            Inst::Switch { ty, value, cases, .. } => {
                 self.expect_int("the value", *value);
                 self.expect("the value", *value, *ty);
+                self.cases(*ty, cases);
             }
             Inst::IndirectJump { address, .. } => self.expect("the address", *address, Type::Ptr),
             Inst::Return { value } => self.returned(*value),
             _ => {}
+        }
+    }
+
+    fn cases(&mut self, ty: Type, cases: &[(u64, BlockId)]) {
+        let Type::Int(bits) = ty else { return };
+        for (case, _) in cases.iter().filter(|(case, _)| truncate(*case, bits) != *case) {
+            self.report(format!("the case {case:#x} does not fit into i{bits}"));
         }
     }
 

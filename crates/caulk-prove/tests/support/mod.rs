@@ -18,7 +18,8 @@ use caulk_program::{FuncId, Program, ProgramConfig, UnitInput};
 /// Compiles and links C files.
 pub fn compile(files: &[PathBuf], cwd: &Path) -> Program {
     let jobs = jobs_from_sources(files, &[], cwd).jobs;
-    let config = Config { clang: Clang::find(None).expect("the tests need clang 19"), cache: None, threads: 2 };
+    let config =
+        Config { clang: Clang::find(None).expect("the tests need clang 19"), cache: None, isolated: None, threads: 2 };
     let units = read_units(&jobs, &config, &|_| {}).expect("threads and temporary folders can be made");
     let inputs = units.into_iter().map(|unit| match unit {
         Ok(unit) => UnitInput::new(unit.unit),

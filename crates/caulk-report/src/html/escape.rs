@@ -1,5 +1,7 @@
 //! Text that comes from elsewhere, made harmless.
 
+use crate::terminal::is_harmful;
+
 /// For the content of elements, and of attributes between quotes.
 pub fn text(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -10,10 +12,9 @@ pub fn text(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
-            // Marks that turn text around would show other code than is there.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => safe.push('\u{fffd}'),
             '\t' | '\n' => safe.push(c),
-            c if c.is_control() => safe.push('\u{fffd}'),
+            // Marks that turn text around would show other code than is there.
+            c if is_harmful(c) => safe.push('\u{fffd}'),
             c => safe.push(c),
         }
     }

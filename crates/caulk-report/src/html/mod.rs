@@ -9,9 +9,10 @@ mod highlight;
 mod index;
 mod page;
 
+use std::ffi::OsStr;
 use std::io;
-use std::path::{Path, PathBuf};
 
+use caulk_files::{Destination, Folder};
 use highlight::Library;
 
 use crate::report::Report;
@@ -75,38 +76,36 @@ fn head(title: &str, up: &str, script: &str) -> String {
 }
 
 /// Writes the report aside and moves it into place. Only what is empty or a report already is replaced.
-pub fn write(folder: &Path, pages: &[Page]) -> io::Result<()> {
-    let is_free = match std::fs::read_dir(folder) {
-        Ok(mut entries) => entries.next().is_none() || folder.join(MARKER).is_file(),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => true,
-        Err(e) => return Err(e),
-    };
-    if !is_free {
-        return Err(io::Error::other("the folder holds something that is not a report; name another"));
-    }
-    let parent = match folder.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let aside = tempfile::Builder::new().prefix(".caulk-").tempdir_in(parent)?;
-    let new = aside.path().join("new");
-    std::fs::create_dir_all(new.join("finding"))?;
-    for page in pages {
-        std::fs::write(new.join(&page.path), &page.text)?;
-    }
-    replace(folder, &new, &aside.path().join("old"))
-}
-
-fn replace(folder: &Path, new: &PathBuf, old: &PathBuf) -> io::Result<()> {
-    let was_there = folder.exists();
+pub fn write(place: &Destination, pages: &[Page]) -> io::Result<()> {
+    let (parent, name) = place.parent()?;
+    let was_there = parent.exists(&name);
     if was_there {
-        std::fs::rename(folder, old)?;
+        let folder = parent.folder(&name)?;
+        if !folder.has_file(OsStr::new(MARKER)) && !folder.is_empty()? {
+            return Err(io::Error::other("the folder holds something that is not a report; name another"));
+        }
     }
-    std::fs::rename(new, folder).inspect_err(|_| {
+    let aside = parent.aside()?;
+    let (new, old) = (OsStr::new("new"), OsStr::new("old"));
+    let folder = aside.folder.make_folder(new)?;
+    for page in pages {
+        write_page(&folder, page)?;
+    }
+    if was_there {
+        parent.rename(&name, &aside.folder, old)?;
+    }
+    aside.folder.rename(new, &parent, &name).inspect_err(|_| {
         if was_there {
-            let _ = std::fs::rename(old, folder);
+            let _ = aside.folder.rename(old, &parent, &name);
         }
     })
+}
+
+fn write_page(folder: &Folder, page: &Page) -> io::Result<()> {
+    match page.path.split_once('/') {
+        Some((inner, name)) => folder.make_folder(OsStr::new(inner))?.write_new(OsStr::new(name), page.text.as_bytes()),
+        None => folder.write_new(OsStr::new(&page.path), page.text.as_bytes()),
+    }
 }
 
 #[cfg(test)]
@@ -118,12 +117,13 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let report = folder.path().join("report");
         let page = |text: &str| vec![Page { path: MARKER.to_owned(), text: text.to_owned() }];
-        write(&report, &page("1")).expect("a new folder");
-        write(&report, &page("2")).expect("a report is replaced");
+        let place = Destination::named(report.clone());
+        write(&place, &page("1")).expect("a new folder");
+        write(&place, &page("2")).expect("a report is replaced");
         assert_eq!(std::fs::read_to_string(report.join(MARKER)).expect("written"), "2");
         std::fs::remove_file(report.join(MARKER)).expect("it is there");
         std::fs::write(report.join("thesis.txt"), "x").expect("writable");
-        assert!(write(&report, &page("3")).is_err());
+        assert!(write(&place, &page("3")).is_err());
         assert!(report.join("thesis.txt").exists());
         assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 1, "nothing is left behind");
     }

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use caulk_files::Destination;
 use caulk_report::suppress::Ignore;
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{InputOptions, ModelOptions};
+use super::{InputOptions, ModelOptions, destination};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -67,16 +68,16 @@ pub struct CheckOptions {
     pub format: Option<ReportFormat>,
 
     /// Where to write the report [default: standard output].
-    #[arg(short, long, value_name = "PATH")]
-    pub output: Option<PathBuf>,
+    #[arg(short, long, value_name = "PATH", value_parser = destination())]
+    pub output: Option<Destination>,
 
     /// Findings listed in this file are known: only others count.
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
 
     /// Write what is found to this file, for --baseline; what was found is then no failure.
-    #[arg(long, value_name = "FILE")]
-    pub write_baseline: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_parser = destination())]
+    pub write_baseline: Option<Destination>,
 
     /// Hold findings back that the prover contradicts (docs/prove.md) [default: false].
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]

@@ -5,9 +5,17 @@ mod check;
 use std::path::PathBuf;
 
 use caulk_process::Lifeline;
+use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use caulk_files::Destination;
+
 pub use check::{AllocFailureArgument, CheckOptions, ColorArgument, ConfidenceArgument, ReportFormat};
+
+/// A place for a result that the command line names: it may be anywhere.
+fn destination() -> impl clap::builder::TypedValueParser<Value = Destination> {
+    clap::builder::PathBufValueParser::new().map(Destination::named)
+}
 
 /// Finds memory leaks in C and C++ programs without running them.
 #[derive(Debug, Parser)]
@@ -113,8 +121,8 @@ pub struct InputOptions {
     pub jobs: Option<std::num::NonZeroUsize>,
 
     /// Where lowered units are kept between runs [default: .caulk].
-    #[arg(long, value_name = "DIR")]
-    pub cache: Option<PathBuf>,
+    #[arg(long, value_name = "DIR", value_parser = destination())]
+    pub cache: Option<Destination>,
 
     /// Read everything anew and keep nothing.
     #[arg(long)]

@@ -1,18 +1,18 @@
 //! `caulk candidates`: where memory may be lost.
 
-use std::io::Write;
-
 use caulk_program::Program;
 use caulk_useflow::{Candidate, Kind, Swallowed, holder_name, swallowed};
 
 use crate::arguments::CandidatesOptions;
 use crate::error::{Error, Exit};
 use crate::input::{self, Analysed};
+use crate::message::tell;
+use crate::output::Output;
 use crate::show;
 
 pub fn run(options: &CandidatesOptions) -> Result<Exit, Error> {
     let analysed = input::analyse(&options.input, &options.models)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = Output::new();
     let mut count = 0;
     for report in &analysed.analysis.reports {
         for candidate in report.candidates.iter().filter(|c| options.hidden || !c.hidden) {
@@ -22,8 +22,8 @@ pub fn run(options: &CandidatesOptions) -> Result<Exit, Error> {
     }
     if !options.input.quiet {
         let statistics = analysed.analysis.statistics;
-        eprintln!(
-            "caulk: {count} candidates; {} functions analysed, {} skipped, {} cut, largest component {} in {} rounds, {:.1} s",
+        tell!(
+            "{count} candidates; {} functions analysed, {} skipped, {} cut, largest component {} in {} rounds, {:.1} s",
             statistics.analysed,
             statistics.skipped,
             statistics.cut,
@@ -45,14 +45,14 @@ fn tell_swallowed(swallowed: &Swallowed) {
     let named = swallowed.by.iter().take(MAX_NAMED).map(|(name, count)| format!("{name} ({count})"));
     let names: Vec<String> = named.collect();
     let more = if swallowed.by.len() > MAX_NAMED { ", ..." } else { "" };
-    eprintln!(
-        "caulk: functions without a model took {} objects: {}{more}; write a model (docs/models.md)",
+    tell!(
+        "functions without a model took {} objects: {}{more}; write a model (docs/models.md)",
         swallowed.objects,
         names.join(", ")
     );
 }
 
-fn write_candidate(analysed: &Analysed, candidate: &Candidate, out: &mut impl Write) -> Result<(), Error> {
+fn write_candidate(analysed: &Analysed, candidate: &Candidate, out: &mut Output) -> Result<(), Error> {
     let program = &analysed.program;
     let info = program.function(candidate.function);
     let unit = program.unit(info.unit);
@@ -74,8 +74,7 @@ fn write_candidate(analysed: &Analysed, candidate: &Candidate, out: &mut impl Wr
     };
     let chain: Vec<String> =
         candidate.chain.iter().map(|(f, line)| format!("{}:{line}", program.function(*f).name)).collect();
-    writeln!(
-        out,
+    out.line(format_args!(
         "{file}:{}:{}: {variable} {kind} in {}, allocated at line {} [{}]{}{}",
         place.line,
         place.column,
@@ -84,7 +83,7 @@ fn write_candidate(analysed: &Analysed, candidate: &Candidate, out: &mut impl Wr
         chain.join(" > "),
         if candidate.hidden { " hidden" } else { "" },
         if candidate.is_part { " part" } else { "" },
-    )?;
+    ))?;
     Ok(())
 }
 

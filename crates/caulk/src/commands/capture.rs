@@ -2,14 +2,15 @@
 
 use crate::arguments::CaptureOptions;
 use crate::error::{Error, Exit};
+use crate::message::tell;
 
 pub fn run(options: &CaptureOptions) -> Result<Exit, Error> {
     let cwd = std::env::current_dir().map_err(|e| Error::Usage(format!("the current directory is gone: {e}")))?;
     let recorded = caulk_capture::record(&options.build, &options.output, &cwd, &options.lifeline)?;
-    eprintln!("caulk: {} compilations written to {}", recorded.entries, options.output.display());
+    tell!("{} compilations written to {}", recorded.entries, options.output.display());
     if recorded.build_succeeded() {
         return Ok(Exit::Clean);
     }
-    eprintln!("caulk: the build itself failed; what it compiled until then was recorded");
+    tell!("the build itself failed; what it compiled until then was recorded");
     Ok(Exit::Incomplete)
 }

@@ -6,12 +6,13 @@ use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use caulk_explore::{Exploration, Verdict};
+use caulk_files::Destination;
 use caulk_report::baseline::Baseline;
 use caulk_report::source::Sources;
 use caulk_report::witness::confirmed;
 use caulk_report::{
     AllocFailure, Choices, Confidence, Evidence, Finding, Level, LostUnit, Narrator, Refuted, Report, ReportConfig,
-    Selection, Statistics, TextOptions, github, html, json, sarif, shown_path, text, write,
+    Selection, Statistics, TextOptions, github, html, json, sarif, shown_path, text,
 };
 
 use caulk_useflow::Candidate;
@@ -20,6 +21,11 @@ use super::second_opinion::Contradicted;
 use crate::arguments::{AllocFailureArgument, CheckOptions, ColorArgument, ConfidenceArgument, ReportFormat};
 use crate::error::{Error, Exit};
 use crate::input::{self, Analysed};
+use crate::message::tell;
+use crate::output::Output;
+
+/// Largest baseline read: a hundred bytes a finding make that more than half a million.
+const MAX_BASELINE: u64 = 64 << 20;
 
 pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
     let start = Instant::now();
@@ -57,7 +63,7 @@ pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
 
 fn read_baseline(path: &Path) -> Result<Baseline, Error> {
     let failed = |reason: String| Error::Usage(format!("cannot use {} as the baseline: {reason}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|e| failed(e.to_string()))?;
+    let text = caulk_files::read_text(path, MAX_BASELINE).map_err(|e| failed(e.to_string()))?;
     Baseline::parse(&text).map_err(|e| failed(e.to_string()))
 }
 
@@ -86,8 +92,8 @@ fn newer_files(analysed: &Analysed, found: &[Finding], root: &Path) -> BTreeSet<
     newer
 }
 
-fn write_file(path: &Path, rendered: &str) -> Result<(), Error> {
-    write::file(path, rendered.as_bytes()).map_err(|source| Error::Write { path: path.display().to_string(), source })
+fn write_file(place: &Destination, rendered: &str) -> Result<(), Error> {
+    place.write(rendered.as_bytes()).map_err(|source| Error::Write { path: place.to_string(), source })
 }
 
 fn findings(
@@ -183,16 +189,16 @@ fn deliver(report: &Report, sources: &Sources, options: &CheckOptions) -> Result
     };
     match &options.output {
         Some(path) => write_file(path, &rendered),
-        None => Ok(std::io::stdout().lock().write_all(rendered.as_bytes())?),
+        None => Ok(Output::new().write_all(rendered.as_bytes())?),
     }
 }
 
 fn write_folder(report: &Report, sources: &Sources, options: &CheckOptions) -> Result<(), Error> {
-    let folder = options.output.as_deref().ok_or_else(needs_folder)?;
-    let failed = |source| Error::Write { path: folder.display().to_string(), source };
+    let folder = options.output.as_ref().ok_or_else(needs_folder)?;
+    let failed = |source| Error::Write { path: folder.to_string(), source };
     html::write(folder, &html::render(report, sources)).map_err(failed)?;
     if !options.input.quiet {
-        eprintln!("caulk: the report is {}", folder.join("index.html").display());
+        tell!("the report is {}", Path::new(&folder.to_string()).join("index.html").display());
     }
     Ok(())
 }
@@ -226,8 +232,8 @@ fn tell(report: &Report, start: Instant) {
     let count: usize = refuted.iter().map(|r| r.count).sum();
     let refuted =
         if by.is_empty() { format!("{count} refuted") } else { format!("{count} refuted ({})", by.join(", ")) };
-    eprintln!(
-        "caulk: {} leaks; {units} units, {functions} functions, {candidates} candidates: {confirmed} confirmed, {refuted}, \
+    tell!(
+        "{} leaks; {units} units, {functions} functions, {candidates} candidates: {confirmed} confirmed, {refuted}, \
          {undecided} undecided; {} functions cut; {:.1} s",
         report.counted().count(),
         report.functions_cut.len(),

@@ -7,9 +7,10 @@ use caulk_report::rules;
 
 use crate::arguments::ExplainOptions;
 use crate::error::{Error, Exit};
+use crate::output::Output;
 
 pub fn run(options: &ExplainOptions) -> Result<Exit, Error> {
-    let mut out = std::io::stdout().lock();
+    let mut out = Output::new();
     let Some(name) = &options.rule else {
         for rule in rules::ALL {
             writeln!(out, "{:<10} {}", rule.id, rule.short)?;

@@ -6,11 +6,12 @@ use clap::CommandFactory;
 
 use crate::arguments::{Arguments, CompletionsOptions, ManOptions};
 use crate::error::{Error, Exit};
+use crate::output::Output;
 
 pub fn completions(options: &CompletionsOptions) -> Result<Exit, Error> {
     let mut script = Vec::new();
     clap_complete::generate(options.shell, &mut Arguments::command(), "caulk", &mut script);
-    std::io::stdout().lock().write_all(&script)?;
+    Output::new().write_all(&script)?;
     Ok(Exit::Clean)
 }
 
@@ -21,7 +22,7 @@ pub fn man(options: &ManOptions) -> Result<Exit, Error> {
         None => {
             let mut page = Vec::new();
             clap_mangen::Man::new(program).render(&mut page)?;
-            std::io::stdout().lock().write_all(&page)?;
+            Output::new().write_all(&page)?;
         }
         Some(folder) => {
             let failed = |source| Error::Write { path: folder.display().to_string(), source };

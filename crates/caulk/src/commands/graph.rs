@@ -1,7 +1,5 @@
 //! `caulk graph`: DOT for Graphviz.
 
-use std::io::Write;
-
 use caulk_explore::{ExploreConfig, mstg_dot};
 use caulk_program::{DEFAULT_DEPTH, FuncId, Program, calls_dot, cfg_dot};
 use caulk_useflow::{Explainer, useflow_dot};
@@ -9,6 +7,8 @@ use caulk_useflow::{Explainer, useflow_dot};
 use crate::arguments::{GraphKind, GraphOptions};
 use crate::error::{Error, Exit};
 use crate::input::{self, Analysed};
+use crate::message::tell;
+use crate::output::Output;
 
 pub fn run(options: &GraphOptions) -> Result<Exit, Error> {
     if matches!(options.kind, GraphKind::Useflow | GraphKind::Mstg) {
@@ -24,7 +24,7 @@ pub fn run(options: &GraphOptions) -> Result<Exit, Error> {
             return Err(Error::Usage("a control-flow graph needs --function NAME".to_owned()));
         }
     };
-    std::io::stdout().lock().write_all(dot.as_bytes())?;
+    Output::new().text(&dot)?;
     Ok(read.exit())
 }
 
@@ -39,7 +39,7 @@ fn run_analysed(options: &GraphOptions) -> Result<Exit, Error> {
         GraphKind::Mstg => mstg_dot(&program, &config, &analysis, &ExploreConfig::default(), function),
         _ => useflow_dot(&Explainer::new(&program, &models, &config, &analysis), function),
     };
-    std::io::stdout().lock().write_all(dot.as_bytes())?;
+    Output::new().text(&dot)?;
     Ok(read.exit())
 }
 
@@ -50,7 +50,7 @@ pub fn find(program: &Program, name: &str) -> Result<FuncId, Error> {
     let first = *found.first().ok_or_else(|| Error::NoSuchFunction(name.to_owned(), String::new()))?;
     for &other in found.iter().skip(1).filter(|&&f| program.has_body(f)) {
         let info = program.function(other);
-        eprintln!("caulk: {name} is also defined at {}:{}", info.file.unwrap_or("?"), info.line);
+        tell!("{name} is also defined at {}:{}", info.file.unwrap_or("?"), info.line);
     }
     Ok(first)
 }

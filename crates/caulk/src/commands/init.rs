@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 
 use crate::error::{Error, Exit};
+use crate::message::tell;
 use crate::settings::{FILE_NAME, TEMPLATE};
 
 pub fn run() -> Result<Exit, Error> {
@@ -13,6 +14,6 @@ pub fn run() -> Result<Exit, Error> {
     };
     let mut file = OpenOptions::new().write(true).create_new(true).open(FILE_NAME).map_err(failed)?;
     file.write_all(TEMPLATE.as_bytes()).map_err(failed)?;
-    eprintln!("caulk: {FILE_NAME} written; all settings are there, commented out");
+    tell!("{FILE_NAME} written; all settings are there, commented out");
     Ok(Exit::Clean)
 }

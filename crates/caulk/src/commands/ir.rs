@@ -7,10 +7,11 @@ use caulk_ir::text;
 use crate::arguments::IrOptions;
 use crate::error::{Error, Exit};
 use crate::input;
+use crate::output::Output;
 
 pub fn run(options: &IrOptions) -> Result<Exit, Error> {
     let read = input::read_given(&options.input)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = Output::new();
     match &options.function {
         None => {
             for unit in &read.units {

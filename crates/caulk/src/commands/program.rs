@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::arguments::{ProgramOptions, TableFormat};
 use crate::error::{Error, Exit};
 use crate::input::{self, Read};
+use crate::output::Output;
 
 /// How many functions without a body the text table names.
 const SHOWN_MISSING: usize = 10;
@@ -17,9 +18,9 @@ pub fn run(options: &ProgramOptions) -> Result<Exit, Error> {
     let mut read = input::read(&options.input)?;
     let program = input::link(&mut read, &options.input)?;
     let summary = Summary::new(&read, &program);
-    let mut out = std::io::stdout().lock();
+    let mut out = Output::new();
     match options.format {
-        TableFormat::Text => out.write_all(summary.table().as_bytes())?,
+        TableFormat::Text => out.text(&summary.table())?,
         TableFormat::Json => {
             let text = serde_json::to_string_pretty(&summary).map_err(std::io::Error::from)?;
             writeln!(out, "{text}")?;

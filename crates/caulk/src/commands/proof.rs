@@ -13,6 +13,7 @@ use caulk_report::{LostUnit as ReportedUnit, Site};
 use crate::arguments::{Extension, ProverOptions};
 use crate::error::Error;
 use crate::input::Read;
+use crate::output::Lines;
 use crate::show;
 
 /// Lines shown of a way back.
@@ -162,17 +163,19 @@ impl Teller<'_> {
         let (file, line, column) = self.place(probe.function, body, probe.place);
         let loss = self.loss(body, probe);
         let at = format!("{file}:{line}:{column}");
+        let mut lines = Lines::default();
         match &answer.outcome {
-            Outcome::Proved => format!("  {at}: proved: {loss}, and is not the last reference\n"),
+            Outcome::Proved => lines.line(format_args!("  {at}: proved: {loss}, and is not the last reference")),
             Outcome::MayLeak { origin, trace } => {
-                let way = self.trace_text(trace);
-                format!(
-                    "  {at}: may leak: {loss}; it may be the last reference to {}\n      by way of {way}\n",
-                    self.origin(*origin)
-                )
+                let origin = self.origin(*origin);
+                lines.line(format_args!("  {at}: may leak: {loss}; it may be the last reference to {origin}"));
+                lines.line(format_args!("      by way of {}", self.trace_text(trace)));
             }
-            Outcome::Abandoned(reason) => format!("  {at}: abandoned: {loss}; {}\n", self.reason(*reason)),
+            Outcome::Abandoned(reason) => {
+                lines.line(format_args!("  {at}: abandoned: {loss}; {}", self.reason(*reason)));
+            }
         }
+        lines.0
     }
 
     /// All answers, for programs to read.

@@ -14,6 +14,8 @@ use super::proof::{self, Teller};
 use crate::arguments::{ProveFormat, ProveOptions};
 use crate::error::{Error, Exit};
 use crate::input;
+use crate::message::tell;
+use crate::output::Output;
 
 pub fn run(options: &ProveOptions) -> Result<Exit, Error> {
     let models = Models::with_files(&options.models.models)?;
@@ -39,7 +41,7 @@ pub fn run(options: &ProveOptions) -> Result<Exit, Error> {
     let judged = input::in_pool(&options.input, || judge_all(&world, &functions))?;
     let teller = Teller { program: &program };
     let proof = teller.proof(&judged, &read)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = Output::new();
     match options.format {
         ProveFormat::Text => write_text(teller, &judged, &proof, &mut out)?,
         ProveFormat::Json => out.write_all(proof.to_json().as_bytes())?,
@@ -49,22 +51,23 @@ pub fn run(options: &ProveOptions) -> Result<Exit, Error> {
         }
     }
     if !options.input.quiet {
-        eprintln!("caulk: {}", proof::ASSUMPTIONS);
+        tell!("{}", proof::ASSUMPTIONS);
     }
     let all_proved = judged.iter().all(|j| j.verdict() == Verdict::Proved);
     Ok(if all_proved { read.exit() } else { Exit::Leaks })
 }
 
-fn write_text(teller: Teller<'_>, all: &[Judged], proof: &Proof, out: &mut impl Write) -> Result<(), Error> {
+fn write_text(teller: Teller<'_>, all: &[Judged], proof: &Proof, out: &mut Output) -> Result<(), Error> {
     for (judged, function) in all.iter().zip(&proof.functions) {
         let place = format!("{}:{}", function.file, function.line);
         let cut = judged.cut.map_or_else(String::new, |reason| format!(": {reason}"));
         let why = judged.outside.map_or(cut, |o| format!(": it {o}"));
-        writeln!(out, "{place}: {}: {}{why} ({} probes)", function.name, words(function.verdict), function.probes)?;
+        let verdict = words(function.verdict);
+        out.line(format_args!("{place}: {}: {verdict}{why} ({} probes)", function.name, function.probes))?;
         let Some(body) = teller.program.body(judged.function) else { continue };
         let open = judged.probes.iter().filter(|(_, a)| a.outcome != Outcome::Proved && judged.outside.is_none());
         for (probe, answer) in open {
-            out.write_all(teller.answer(&body, probe, answer).as_bytes())?;
+            out.text(&teller.answer(&body, probe, answer))?;
         }
     }
     writeln!(out)?;

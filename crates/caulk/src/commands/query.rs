@@ -1,7 +1,5 @@
 //! `caulk query FILE:LINE[:COL]`: can this statement lose the last reference to a block, and to which?
 
-use std::io::Write;
-
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
 use caulk_prove::{Outcome, TypedRegions, World, judge};
@@ -10,6 +8,8 @@ use super::proof::{self, Teller};
 use crate::arguments::QueryOptions;
 use crate::error::{Error, Exit};
 use crate::input;
+use crate::message::tell;
+use crate::output::Output;
 
 pub fn run(options: &QueryOptions) -> Result<Exit, Error> {
     let place = parse(&options.place)?;
@@ -25,7 +25,7 @@ pub fn run(options: &QueryOptions) -> Result<Exit, Error> {
     let regions = TypedRegions::new(&program);
     let world = World::new(&program, &models, &regions, proof::config(&options.prover));
     let teller = Teller { program: &program };
-    let mut out = std::io::stdout().lock();
+    let mut out = Output::new();
     let mut all_proved = true;
     for function in functions {
         let Some(body) = program.body(function) else { continue };
@@ -37,22 +37,22 @@ pub fn run(options: &QueryOptions) -> Result<Exit, Error> {
         let Some(judged) = judged else { continue };
         let name = program.function(function).name;
         if let Some(cut) = judged.cut {
-            writeln!(out, "{name}: abandoned: {cut}")?;
+            out.line(format_args!("{name}: abandoned: {cut}"))?;
         } else if judged.probes.is_empty() {
-            writeln!(out, "{}:{}: nothing in {name} can lose a reference here", place.file, place.line)?;
+            out.line(format_args!("{}:{}: nothing in {name} can lose a reference here", place.file, place.line))?;
         }
         if let Some(outside) = judged.outside {
-            writeln!(out, "{name} {outside}: what follows is no proof")?;
+            out.line(format_args!("{name} {outside}: what follows is no proof"))?;
         }
         for (probe, answer) in &judged.probes {
-            out.write_all(teller.answer(&body, probe, answer).as_bytes())?;
+            out.text(&teller.answer(&body, probe, answer))?;
         }
         all_proved &= judged.outside.is_none()
             && judged.cut.is_none()
             && judged.probes.iter().all(|(_, a)| a.outcome == Outcome::Proved);
     }
     if !options.input.quiet {
-        eprintln!("caulk: {}", proof::ASSUMPTIONS);
+        tell!("{}", proof::ASSUMPTIONS);
     }
     Ok(if all_proved { read.exit() } else { Exit::Leaks })
 }

@@ -17,7 +17,7 @@ const MAX_REFUSED: usize = 3;
 pub struct SecondLook<'a> {
     analysed: &'a Analysed,
     function: FuncId,
-    sources: &'a Sources,
+    pub sources: &'a Sources,
     root: &'a Path,
     /// With the branches that refute it.
     verdicts: Vec<(Verdict, Vec<Edge>)>,

@@ -8,12 +8,14 @@ use caulk_summary::{json, print};
 use crate::arguments::{SummariesOptions, TableFormat};
 use crate::error::{Error, Exit};
 use crate::input::{self, Analysed};
+use crate::message::tell;
+use crate::output::Output;
 use crate::show;
 
 pub fn run(options: &SummariesOptions) -> Result<Exit, Error> {
     let analysed = input::analyse(&options.input, &options.models)?;
     let functions = wanted(&analysed, options.function.as_deref())?;
-    let mut out = std::io::stdout().lock();
+    let mut out = Output::new();
     match options.format {
         TableFormat::Text => {
             write_text(&analysed, &functions, &mut out)?;
@@ -42,14 +44,14 @@ fn wanted(analysed: &Analysed, name: Option<&str>) -> Result<Vec<FuncId>, Error>
     if found.is_empty() { Err(Error::NoSuchFunction(name.to_owned(), String::new())) } else { Ok(found) }
 }
 
-fn write_text(analysed: &Analysed, functions: &[FuncId], out: &mut impl Write) -> Result<(), Error> {
+fn write_text(analysed: &Analysed, functions: &[FuncId], out: &mut Output) -> Result<(), Error> {
     let program = &analysed.program;
     for &function in functions {
         let info = program.function(function);
         let lines = print::summary(program, function, analysed.analysis.summary(function));
-        writeln!(out, "{} ({}:{})", info.name, show::path(info.file.unwrap_or("?")), info.line)?;
+        out.line(format_args!("{} ({}:{})", info.name, show::path(info.file.unwrap_or("?")), info.line))?;
         for line in lines {
-            writeln!(out, "    {line}")?;
+            out.line(format_args!("    {line}"))?;
         }
     }
     Ok(())
@@ -61,8 +63,8 @@ fn tell_totals(analysed: &Analysed) {
         program.functions().filter(|f| program.has_body(*f) && test(analysed.analysis.summary(*f))).count()
     };
     let statistics = analysed.analysis.statistics;
-    eprintln!(
-        "caulk: {} allocators, {} deallocators, {} keepers; {} functions analysed, {} skipped, {} cut",
+    tell!(
+        "{} allocators, {} deallocators, {} keepers; {} functions analysed, {} skipped, {} cut",
         count(|s| s.allocates()),
         count(|s| s.is_deallocator()),
         count(|s| s.is_keeper()),

@@ -1,8 +1,6 @@
 //! `caulk why FILE:LINE`: what became of the memory allocated or lost there, and why it is listed or is not.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
-use std::io::Write;
 
 use caulk_ir::{Body, Inst, InstId};
 use caulk_program::FuncId;
@@ -16,6 +14,7 @@ use super::second_look::SecondLook;
 use crate::arguments::WhyOptions;
 use crate::error::{Error, Exit};
 use crate::input::{self, Analysed};
+use crate::output::{Lines, Output};
 use crate::show;
 
 /// Events shown on the way to an end.
@@ -38,14 +37,14 @@ pub fn run(options: &WhyOptions) -> Result<Exit, Error> {
     let sources = Sources::new(&root, ReportConfig::default().max_source);
     // A function of a header is there once for every unit that includes it; what is alike is said once.
     let mut said: BTreeSet<String> = BTreeSet::new();
-    let mut out = std::io::stdout().lock();
+    let mut out = Output::new();
     for function in functions {
         let Some(body) = program.body(function) else { continue };
         let second = SecondLook::new(&analysed, function, &sources, &root);
-        let answer = Answer { analysed: &analysed, function, body: &body, line, second, sources: &sources };
+        let answer = Answer { analysed: &analysed, function, body: &body, line, second };
         let text = answer.text(&explainer.stories(function));
         if said.insert(text.clone()) {
-            out.write_all(text.as_bytes())?;
+            out.text(&text)?;
         }
     }
     Ok(Exit::Clean)
@@ -74,7 +73,6 @@ struct Answer<'a> {
     body: &'a Body,
     line: u32,
     second: SecondLook<'a>,
-    sources: &'a Sources,
 }
 
 impl Answer<'_> {
@@ -83,23 +81,23 @@ impl Answer<'_> {
         if stories.iter().any(|s| s.line == self.line) {
             let told = stories.iter().filter(|s| s.line == self.line || is_lost_at(s, self.line));
             told.for_each(|story| self.write_story(&mut text, story));
-            return text;
+            return text.0;
         }
         let meets = |s: &&ObjectStory| s.ends.iter().any(|end| ends_at(end, self.line));
         let met: Vec<&ObjectStory> = stories.iter().filter(meets).collect();
-        if met.is_empty() && !text.is_empty() {
-            return text;
+        if met.is_empty() && !text.0.is_empty() {
+            return text.0;
         }
         let name = self.analysed.program.function(self.function).name;
-        let _ = writeln!(text, "{}: nothing is allocated here, in {name}", self.place(self.line));
+        text.line(format_args!("{}: nothing is allocated here, in {name}", self.place(self.line)));
         self.write_calls(&mut text);
         if met.is_empty() {
             self.write_hints(&mut text, stories);
         } else {
-            text.push_str("objects that come by here:\n");
+            text.line(format_args!("objects that come by here:"));
             met.into_iter().for_each(|story| self.write_story(&mut text, story));
         }
-        text
+        text.0
     }
 
     fn file(&self) -> &str {
@@ -112,14 +110,14 @@ impl Answer<'_> {
 
     /// The line as it stands in the file, if that can be read.
     fn source(&self, line: u32) -> Option<String> {
-        let file = self.sources.get(self.file())?;
-        let text = String::from_utf8_lossy(file.line(line)?);
-        Some(text.trim().to_owned()).filter(|l| !l.is_empty())
+        let source = self.second.sources.get(self.file())?;
+        let text = String::from_utf8_lossy(source.line(line)?).trim().to_owned();
+        Some(text).filter(|text| !text.is_empty())
     }
 
-    fn write_story(&self, text: &mut String, story: &ObjectStory) {
+    fn write_story(&self, text: &mut Lines, story: &ObjectStory) {
         let source = self.source(story.line).unwrap_or_else(|| story.callee.clone());
-        let _ = writeln!(text, "{}: {source}", self.place(story.line));
+        text.line(format_args!("{}: {source}", self.place(story.line)));
         let what = match (&story.name, story.is_part) {
             (Some(name), true) => format!("{name}, a part, "),
             (Some(name), false) => format!("{name} "),
@@ -127,32 +125,33 @@ impl Answer<'_> {
             (None, false) => String::new(),
         };
         let told = story.told.as_ref().map_or_else(String::new, |r| format!(", if the result is {r}"));
-        let _ = writeln!(text, "  {what}allocated by {}{told}", self.chain(story));
+        text.line(format_args!("  {what}allocated by {}{told}", self.chain(story)));
         if story.is_hidden {
-            text.push_str("  held back: whether it is allocated is decided by something the caller cannot see\n");
+            text.line(format_args!(
+                "  held back: whether it is allocated is decided by something the caller cannot see"
+            ));
         }
         if story.ends.is_empty() {
-            text.push_str("  no way from here returns: the program ends or goes round for ever\n");
+            text.line(format_args!("  no way from here returns: the program ends or goes round for ever"));
         }
         for end in &story.ends {
             let when = if end.is_round_of_loop { "allocated again" } else { "returns" };
-            let _ = writeln!(text, "  {when} at {}: {}", end.line, end.verdict);
+            text.line(format_args!("  {when} at {}: {}", end.line, end.verdict));
             if !end.trail.is_empty() {
-                let _ = writeln!(text, "      {}", trail(&end.trail));
+                text.line(format_args!("      {}", trail(&end.trail)));
             }
             if let Verdict::Candidate { line, .. } = end.verdict {
                 let told = self.second.tell(|c| c.allocation == story.call && self.body.place(c.place).line == line);
-                told.into_iter().for_each(|t| writeln!(text, "      {t}").unwrap_or_default());
+                told.into_iter().for_each(|t| text.line(format_args!("      {t}")));
             }
             if let Verdict::Taken { .. } | Verdict::Freed { .. } = end.verdict {
                 let is_asked = |c: &Candidate| c.loss == Loss::Question && c.allocation == story.call;
                 let told = self.second.tell(|c| is_asked(c) && self.body.place(c.exit).line == end.line);
-                told.into_iter()
-                    .for_each(|t| writeln!(text, "      a leak where it does not do so: {t}").unwrap_or_default());
+                told.into_iter().for_each(|t| text.line(format_args!("      a leak where it does not do so: {t}")));
             }
         }
         if story.cut {
-            text.push_str("  (bounds were reached: ways that differ were taken for one)\n");
+            text.line(format_args!("  (bounds were reached: ways that differ were taken for one)"));
         }
     }
 
@@ -170,14 +169,14 @@ impl Answer<'_> {
     }
 
     /// Candidates of this line that are fields nobody saw to.
-    fn missed_fields(&self) -> String {
+    fn missed_fields(&self) -> Lines {
         let program = &self.analysed.program;
-        let mut text = String::new();
+        let mut text = Lines::default();
         let report = &self.analysed.analysis.reports[self.function.0 as usize];
         for candidate in report.candidates.iter().filter(|c| self.body.place(c.place).line == self.line) {
             let Some(slot) = candidate.loss.slot() else { continue };
             let source = self.source(self.line).unwrap_or_default();
-            let _ = writeln!(text, "{}: {source}", self.place(self.line));
+            text.line(format_args!("{}: {source}", self.place(self.line)));
             let is_store = matches!(self.body.insts[candidate.place], Inst::Store { .. });
             let owns = format!("{} owns memory elsewhere in the program, and is", field_name(program, slot));
             let how = match candidate.variable {
@@ -186,18 +185,18 @@ impl Answer<'_> {
                 None => format!("{owns} not looked at here before its holder goes"),
             };
             let rank = if candidate.hidden { ", held back" } else { "" };
-            let _ = writeln!(text, "  lost at {} - candidate{rank}: {how}", self.line);
+            text.line(format_args!("  lost at {} - candidate{rank}: {how}", self.line));
             for (function, line) in candidate.chain.iter().take(1) {
                 let info = program.function(*function);
                 let file = show::path(info.file.unwrap_or("?"));
-                let _ = writeln!(text, "      filled in {} ({file}:{line})", info.name);
+                text.line(format_args!("      filled in {} ({file}:{line})", info.name));
             }
         }
         text
     }
 
     /// What the calls of the line do.
-    fn write_calls(&self, text: &mut String) {
+    fn write_calls(&self, text: &mut Lines) {
         let program = &self.analysed.program;
         let here = |inst: InstId| self.body.place(inst).line == self.line;
         let mut is_any = false;
@@ -205,7 +204,7 @@ impl Answer<'_> {
             is_any = true;
             let targets = program.targets(site);
             if targets.is_empty() {
-                text.push_str("  calls a function pointer that leads nowhere: nothing is known of it\n");
+                text.line(format_args!("  calls a function pointer that leads nowhere: nothing is known of it"));
             }
             for target in targets {
                 let summary = self.analysed.analysis.summary(*target);
@@ -213,15 +212,15 @@ impl Answer<'_> {
                     if summary.blocks.is_empty() { "allocates nothing for its caller" } else { "allocates" };
                 let lines = print::summary(program, *target, summary);
                 let does = if lines.is_empty() { String::new() } else { format!(": {}", lines.join("; ")) };
-                let _ = writeln!(text, "  calls {}(), which {allocates}{does}", program.function(*target).name);
+                text.line(format_args!("  calls {}(), which {allocates}{does}", program.function(*target).name));
             }
         }
         if !is_any {
-            text.push_str("  there is no call in this line\n");
+            text.line(format_args!("  there is no call in this line"));
         }
     }
 
-    fn write_hints(&self, text: &mut String, stories: &[ObjectStory]) {
+    fn write_hints(&self, text: &mut Lines, stories: &[ObjectStory]) {
         let mut lines: Vec<u32> = stories.iter().map(|s| s.line).collect();
         lines.sort_unstable();
         lines.dedup();
@@ -231,9 +230,9 @@ impl Answer<'_> {
         let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
         let name = self.analysed.program.function(self.function).name;
         if lines.is_empty() {
-            let _ = writeln!(text, "  {name} allocates nothing anywhere");
+            text.line(format_args!("  {name} allocates nothing anywhere"));
         } else {
-            let _ = writeln!(text, "  lines of {name} that allocate: {}", lines.join(", "));
+            text.line(format_args!("  lines of {name} that allocate: {}", lines.join(", ")));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use caulk_files::Destination;
 use caulk_report::Kind;
 use caulk_report::suppress::Ignore;
 
@@ -31,6 +32,10 @@ impl Settings {
         if is_here { path.to_owned() } else { self.folder.join(path) }
     }
 
+    fn destination(&self, path: PathBuf) -> Destination {
+        Destination::below(&self.folder, path)
+    }
+
     fn fill_input(&self, input: &mut InputOptions) {
         if input.inputs.is_empty() && input.build_dir.is_none() {
             input.inputs = self.inputs.iter().map(|p| self.path(p)).collect();
@@ -47,7 +52,7 @@ impl Settings {
         input.jobs = input.jobs.or(self.jobs.filter(|jobs| jobs.get() < cores()));
         input.clang_timeout = input.clang_timeout.or(self.clang_timeout);
         input.clang_memory = input.clang_memory.or(self.clang_memory);
-        input.cache = input.cache.take().or_else(|| self.cache.as_deref().map(|p| self.path(p)));
+        input.cache = input.cache.take().or_else(|| self.cache.clone().map(|p| self.destination(p)));
     }
 
     fn fill_models(&self, models: &mut ModelOptions) {
@@ -56,7 +61,7 @@ impl Settings {
 
     fn fill_check(&self, check: &mut CheckOptions) -> Result<(), Error> {
         check.format = check.format.or(self.format);
-        check.output = check.output.take().or_else(|| self.output.as_deref().map(|p| self.path(p)));
+        check.output = check.output.take().or_else(|| self.output.clone().map(|p| self.destination(p)));
         check.report_level = check.report_level.or(self.report_level);
         check.min_confidence = check.min_confidence.or(self.min_confidence);
         check.alloc_failure = check.alloc_failure.or(self.alloc_failure);
@@ -94,3 +99,6 @@ fn ignore(index: usize, setting: &IgnoreSetting) -> Result<Ignore, Error> {
         place,
     })
 }
+
+#[cfg(test)]
+mod fuzz;

@@ -5,6 +5,7 @@
 
 mod apply;
 
+use std::ffi::OsStr;
 use std::num::NonZeroUsize;
 use std::path::{Component, Path, PathBuf};
 
@@ -19,6 +20,10 @@ use crate::error::Error;
 pub use apply::apply;
 
 pub const FILE_NAME: &str = "caulk.toml";
+/// Largest file of settings read.
+const MAX_BYTES: u64 = 1 << 20;
+/// Folders that are not the project's own though they lie in its folder: what is written there, the user's tools obey.
+const NOT_OURS: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
 /// What `caulk init` writes.
 pub const TEMPLATE: &str = include_str!("template.toml");
 
@@ -109,9 +114,9 @@ pub fn load(file: Option<&Path>, ignored: bool) -> Result<Settings, Error> {
         None => Path::new(FILE_NAME),
     };
     let failed = |e: std::io::Error| Error::Usage(format!("cannot read {}: {e}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(failed)?;
-    let whole = path.canonicalize().map_err(failed)?;
-    let folder = whole.parent().map_or(current, Path::to_owned);
+    let text = caulk_files::read_text(path, MAX_BYTES).map_err(failed)?;
+    // The folder the file is named in. If the file is a link, where that leads is not the project's folder.
+    let folder = current.join(path.parent().unwrap_or(Path::new(""))).canonicalize().map_err(failed)?;
     let settings = parse(&text, path)?;
     settings.check(path)?;
     Ok(Settings { folder, ..settings })
@@ -158,7 +163,7 @@ impl Settings {
         for (key, written) in [("cache", &self.cache), ("output", &self.output)] {
             if written.as_ref().is_some_and(|p| !stays_below(p)) {
                 return wrong(format!(
-                    "{key} must lie below the folder of this file; the command line may name others"
+                    "{key} must lie below the folder of this file, and not in its .git; the command line may name others"
                 ));
             }
         }
@@ -167,7 +172,12 @@ impl Settings {
 }
 
 fn stays_below(path: &Path) -> bool {
-    path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+    let is_own = |name: &OsStr| !NOT_OURS.iter().any(|folder| name.eq_ignore_ascii_case(folder));
+    path.components().all(|part| match part {
+        Component::Normal(name) => is_own(name),
+        Component::CurDir => true,
+        _ => false,
+    })
 }
 
 /// The JSON schema of the file, for editors.
@@ -209,6 +219,9 @@ mod tests {
         assert_eq!(message("report-level = 3"), "caulk.toml: report-level is 0, 1 or 2");
         assert!(message("output = \"../x\"").contains("output must lie below"));
         assert!(message("cache = \"/x\"").contains("cache must lie below"));
+        assert!(message("output = \".git/config\"").contains("output must lie below"));
+        assert!(message("output = \"sub/.GIT/hooks/pre-commit\"").contains("output must lie below"));
+        assert_eq!(message("output = \".github/report\""), "");
         assert!(message("min-confidence = \"hihg\"").contains("`hihg`"));
         assert!(message("jobs = 0").starts_with("caulk.toml:1:8: "));
         assert!(message("= 1").starts_with("caulk.toml:1:1: "));

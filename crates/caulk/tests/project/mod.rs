@@ -1,9 +1,11 @@
 //! Projects in temporary folders, and what `caulk` says when it is run in them. Each test file uses a part of it.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::print_stderr)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -58,6 +60,44 @@ impl Project {
     pub fn run(&self, arguments: &[&str]) -> Run {
         finished(self.command(arguments).output().expect("caulk can be run"))
     }
+}
+
+/// A hang is noticed after this long; nothing that works takes a tenth of it.
+const WATCHDOG: Duration = Duration::from_secs(120);
+
+/// Runs a command that must come to an end, whatever it reads.
+pub fn in_time(mut command: Command) -> Output {
+    use std::os::unix::process::CommandExt;
+    command.process_group(0);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    wait_in_time(child.expect("caulk can be run")).unwrap_or_else(|| panic!("{command:?} did not end"))
+}
+
+/// None if it did not end, and was killed with all of its process group, which it leads.
+pub fn wait_in_time(child: Child) -> Option<Output> {
+    let id = rustix::process::Pid::from_child(&child);
+    let (done, is_done) = mpsc::channel::<()>();
+    let watch = std::thread::spawn(move || {
+        let has_hung = is_done.recv_timeout(WATCHDOG) == Err(mpsc::RecvTimeoutError::Timeout);
+        if has_hung {
+            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+        }
+        has_hung
+    });
+    let output = child.wait_with_output().expect("its output can be read");
+    drop(done);
+    let has_hung = watch.join().expect("the watchdog does not panic");
+    (!has_hung).then_some(output)
+}
+
+pub fn make_pipe(path: &Path) {
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).expect("writable");
+}
+
+/// A file larger than any memory, which takes no room on the disk.
+pub fn make_huge(path: &Path) {
+    fs::File::create(path).and_then(|file| file.set_len(1 << 40)).expect("writable");
 }
 
 pub fn finished(output: Output) -> Run {
