@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
+use caulk_memory::{AccessPath, Offset, PathRoot, PathStep, Relation};
 use caulk_models::{FamilyId, Room};
 use caulk_program::FuncId;
 use serde::{Deserialize, Serialize};
@@ -85,11 +85,14 @@ impl Action {
     }
 }
 
-/// Whether a place is a field of what the caller gives, or an element of an array that such a field points to.
+/// Whether a place is a field of what the caller gives, or an element of an array that such a field points to. An offset without a name is
+/// most likely a field of something else that was mistaken for it.
 fn is_near(path: &AccessPath) -> bool {
+    let is_named = |step: &PathStep| step.field.is_some() || step.offset == Offset::ZERO;
     match path.steps.as_slice() {
-        [] | [_] => true,
-        [_, element] => element.offset == Offset::Any,
+        [] => true,
+        [only] => is_named(only),
+        [field, element] => is_named(field) && element.offset == Offset::Any,
         _ => false,
     }
 }
@@ -208,6 +211,28 @@ impl Summary {
             *known = Case::merge(std::mem::take(known), max_cases);
             self.actions.retain(|action| action.subject != Subject::Alloc(block));
         }
+    }
+
+    /// Elements that may be put behind a field count only where the function fills or renews the field as well. Else the field leads to
+    /// something older that has its own owner: `event->base->queue[*]`.
+    pub fn drop_borrowed_elements(&mut self) {
+        let is_prefix = |place: &AccessPath, to: &AccessPath| {
+            place.steps.len() == 1 && place.root == to.root && place.steps[0].offset == to.steps[0].offset
+        };
+        let fills = |action: &Action, to: &AccessPath| match (&action.subject, &action.to) {
+            (Subject::Alloc(_), Destination::Store(place)) => is_prefix(place, to),
+            (Subject::Value(place), Destination::Renew) => is_prefix(place, to),
+            _ => false,
+        };
+        let is_borrowed = |action: &Action| match (&action.subject, &action.to) {
+            (Subject::Alloc(_), Destination::Store(to)) if matches!(to.root, PathRoot::Param(_)) => {
+                action.guard.is_hidden() && to.steps.len() > 1 && !self.actions.iter().any(|a| fills(a, to))
+            }
+            _ => false,
+        };
+        let borrowed: Vec<bool> = self.actions.iter().map(is_borrowed).collect();
+        let mut at = borrowed.into_iter();
+        self.actions.retain(|_| !at.next().unwrap_or(false));
     }
 
     /// Blocks that no action speaks of any more go, and the others are numbered anew.

@@ -17,12 +17,8 @@ use crate::candidate::{Candidate, Kind, Loss};
 use crate::objects::given_start;
 use crate::propagate::{Propagation, Start};
 use crate::schedule::Analysis;
-use crate::slots::{Released, Slot, SlotTable, structure_at};
+use crate::slots::{Origin, OwnedFields, Released, Slot, SlotTable, structure_at};
 use crate::summarize::{Fate, Summarizer, World};
-
-/// Where an owning slot is filled first: a function and a line.
-type Origin = (FuncId, u32);
-type OwnedFields = FxHashMap<TypeId, Vec<(Slot, Origin)>>;
 
 /// A function that frees this many owning fields of a structure releases it ...
 const MIN_RELEASED: usize = 2;

@@ -105,7 +105,9 @@ fn fresh_block(
         starts: Vec::new(),
     };
     // The further away the allocator, the less is left of the conditions on the way to it.
-    let is_near = object.chain.len() <= view.config.max_opaque_chain;
+    // A chain as long as is kept may have been longer.
+    let length = object.chain.len();
+    let is_near = length <= view.config.max_opaque_chain && length < view.config.max_chain;
     for action in &summary.actions {
         if action.subject != Subject::Alloc(BlockId(index)) {
             continue;

@@ -15,6 +15,12 @@ use crate::schedule::Analysis;
 /// A field of a structure.
 pub type Slot = (TypeId, u64);
 
+/// Where an owning slot is filled first: a function and a line.
+pub type Origin = (FuncId, u32);
+
+/// Owning slots by the type of their structure.
+pub type OwnedFields = FxHashMap<TypeId, Vec<(Slot, Origin)>>;
+
 /// What a function does with slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlotUse {
@@ -317,11 +323,11 @@ impl SlotTable {
     }
 
     /// Owning slots of each type with where they are filled first, in the order of their offsets.
-    pub fn by_type(&self) -> FxHashMap<TypeId, Vec<(Slot, (FuncId, u32))>> {
+    pub fn by_type(&self) -> OwnedFields {
         let mut filled: Vec<(Slot, (FuncId, u32))> =
             self.filled.iter().map(|(slot, origin)| (*slot, *origin)).collect();
         filled.sort();
-        let mut by_type: FxHashMap<TypeId, Vec<(Slot, (FuncId, u32))>> = FxHashMap::default();
+        let mut by_type = OwnedFields::default();
         for (slot, origin) in filled {
             by_type.entry(slot.0).or_default().push((slot, origin));
         }

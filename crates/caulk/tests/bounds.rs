@@ -73,6 +73,7 @@ fn tiny_bounds_and_threads_change_nothing() {
         max_actions: 3,
         max_rounds: 2,
         max_chain: 2,
+        max_opaque_chain: 1,
         max_targets: 1,
     };
     for (config, is_cut) in [(&tiny, true), (&UseflowConfig::default(), false)] {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use caulk_ir::{Body, DominatorTree, Inst, InstId};
 use caulk_memory::{AccessPath, Cell, PathRoot};
 use caulk_models::Models;
-use caulk_program::{FuncId, Program};
+use caulk_program::{FuncId, Program, TypeId};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
 use rustc_hash::FxHashSet;
 
@@ -126,6 +126,7 @@ impl<'a> Summarizer<'a> {
         self.not_known.extend(not_followed.into_iter().filter_map(|v| self.view.values.path(v)).map(|path| path.root));
         self.keep_what_is_copied();
         let mut reset = self.resets();
+        self.drop_mistaken_places();
         let summary = &mut self.report.summary;
         let stores = |a: &&Action, path: &AccessPath| matches!(&a.to, Destination::Store(to) if to.same_place(path));
         let may_write = |path: &AccessPath| summary.actions.iter().any(|a| stores(&a, path));
@@ -139,6 +140,7 @@ impl<'a> Summarizer<'a> {
         summary.overwritten = overwritten;
         summary.actions.sort();
         summary.actions.dedup();
+        summary.drop_borrowed_elements();
         summary.merge_opaque_blocks(MAX_CASES);
         summary.drop_implied();
         summary.loosely_told = self.view.loosely_told;
@@ -159,6 +161,29 @@ impl<'a> Summarizer<'a> {
         self.report.swallowed.sort();
         self.report.given_away.sort();
         self.report.given_away.dedup();
+    }
+
+    /// Blocks that may be in a place count only where that place is a pointer by its declaration. Another structure that a pointer was
+    /// taken for, or a member of a union, is none.
+    fn drop_mistaken_places(&mut self) {
+        let program = self.view.program;
+        let is_pointer = |(ty, offset): (TypeId, u64)| {
+            let fields = &program.type_info(ty).fields;
+            // `struct { T *next, **previous; }`: the second leads back into what links to it.
+            let is_back_link = |target| fields.iter().any(|f| f.pointee.depth == 1 && f.target == Some(target));
+            fields.iter().any(|field| {
+                let leads_back = field.pointee.depth == 2 && field.target.is_some_and(is_back_link);
+                field.offset == offset && field.pointee.depth > 0 && !leads_back
+            })
+        };
+        let is_mistaken = |action: &Action| match (&action.subject, &action.to) {
+            (Subject::Alloc(_), Destination::Store(to)) if matches!(to.root, PathRoot::Param(_)) => {
+                action.guard.is_hidden()
+                    && to.steps.iter().filter_map(|step| step.field).any(|field| !is_pointer(field))
+            }
+            _ => false,
+        };
+        self.report.summary.actions.retain(|action| !is_mistaken(action));
     }
 
     /// No return can be reached without passing a call that never comes back.
