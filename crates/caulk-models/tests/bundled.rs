@@ -132,10 +132,7 @@ fn through_a_parameter() {
 fn on_condition() {
     check("realpath", &["ret = new free when p1 == 0 and success", "ret = p1 when p1 != 0 and success", "write p1"]);
     check("getcwd", &["ret = new free when p0 == 0 and success", "ret = p0 when p0 != 0 and success", "write p0"]);
-    check(
-        "curl_slist_append",
-        &["ret = new curl_slist_free_all when p0 == 0 and success", "ret = p0 when p0 != 0 and success"],
-    );
+    check("curl_slist_append", &["ret = new curl_slist_free_all when p0 == 0 and success", "ret = p0 when p0 != 0"]);
     check(
         "d2i_X509",
         &[
