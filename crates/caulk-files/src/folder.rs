@@ -101,7 +101,7 @@ impl Folder {
         all(bounded(File::from(file), limit)?, limit)
     }
 
-    /// Writes a file aside and moves it into place: whoever reads sees the old one or the new one, whole.
+    /// Writes a file aside and moves it into place: a reader sees the old one or the new one, whole.
     pub fn write(&self, name: &OsStr, parts: &[&[u8]]) -> io::Result<()> {
         let (aside, mut file) = self.fresh(|name| self.new_file(name))?;
         let written = parts.iter().try_for_each(|part| file.write_all(part));

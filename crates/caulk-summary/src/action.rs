@@ -254,7 +254,7 @@ impl Summary {
 
     /// Keeps the `max` actions that matter most to callers: what is freed or kept near the root, then what is allocated. True when
     /// some had to go. A fresh block that goes is lost from sight. An argument of which something is not said any more counts as
-    /// given to unknown code, which is one action: whoever takes it for untouched would report a leak.
+    /// given to unknown code, which is one action: a caller that takes it for untouched would report a leak.
     pub fn cap(&mut self, max: usize) -> bool {
         if self.actions.len() <= max {
             return false;

@@ -163,7 +163,7 @@ fn analyse_component(
     let is_cut: FxHashSet<FuncId> = pending.clone();
     let mut outdated: FxHashSet<FuncId> = FxHashSet::default();
     // What still changed when the rounds were over may be incomplete. So that nobody takes what is missing for a promise, it is
-    // replaced by less, which does not change any more; whoever depends on that is looked at again.
+    // replaced by less, which does not change any more; functions that depend on that are looked at again.
     while !pending.is_empty() {
         for function in sorted(&pending) {
             settle(program, function, &mut reports[function.0 as usize].summary);

@@ -96,7 +96,7 @@ const FORGOTTEN: &[&str] = &[
     // One fact is not enough to know that a function without side effects gives the same answer twice, and stage two does not
     // know it either.
     "useflow.max_facts: papers / The same answer twice (SMOKE's and LeakGuard's false report): wrong",
-    // Nor that whoever has filled a buffer has counted beside it.
+    // Nor that a callee that has filled a buffer has counted beside it.
     "useflow.max_facts: growable / A count beside the buffer: right",
 ];
 

@@ -110,7 +110,7 @@ fn a_cache_that_came_with_the_project() {
     place.nothing_left();
 }
 
-/// Whoever knows how entries are named can ship anything under their names.
+/// A project that knows how entries are named can ship anything under their names.
 #[test]
 fn entries_of_the_cache_that_are_no_files() {
     let place = Neighbourhood::new("");
