@@ -49,7 +49,7 @@ fn figures_of(record: &Record) -> Vec<(String, String)> {
     let known = known(&record.projects);
     if known.leaks > 0 {
         let figure = format!("{} of {} found at the place, {} named", known.exact, known.leaks, known.named);
-        rows.push(("leaks that maintainers mended later".to_owned(), figure));
+        rows.push(("leaks that maintainers fixed later".to_owned(), figure));
     }
     if let Some(sum) = verdicts(&record.projects) {
         rows.push(("findings read against the source".to_owned(), read(&sum)));
@@ -185,7 +185,7 @@ Other processes kept the machine busy meanwhile, so times are less sure than the
 
 | measure                                                            | figure                                                             |
 | ------------------------------------------------------------------ | ------------------------------------------------------------------ |
-| leaks that maintainers mended later                                | 2 of 4 found at the place, 3 named                                 |
+| leaks that maintainers fixed later                                 | 2 of 4 found at the place, 3 named                                 |
 | findings read against the source                                   | 6 of 8 real (75 %), 2 more unread; 3 read twice, 2 with one verdict |
 | CPU time of a first run, of clang's bitcode alone                  | 1.50 times                                                         |
 | CPU time of a run again, nothing changed, of clang's bitcode alone | 0.25 times                                                         |
