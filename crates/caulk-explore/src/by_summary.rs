@@ -1,16 +1,15 @@
 //! Calls by stage one's summaries: what a callee does to the object, what it writes, and what it gives back.
 
 use caulk_ir::Type;
-use caulk_memory::{AccessPath, PathRoot, Relation};
+use caulk_memory::{AccessPath, Relation};
 use caulk_solver::{TermId, Verdict};
-use caulk_summary::{Action, BlockId, Case, Destination, Guard, Room, Subject, Summary};
+use caulk_summary::{Action, BlockId, Case, Decision, Destination, Guard, Room, Subject, Summary};
 use caulk_useflow::CallEffect;
 use smallvec::{SmallVec, smallvec};
 
-use crate::call::{Decision, Site, States};
+use crate::call::{Site, States};
 use crate::frame::{Class, is_pointer, width_of};
 use crate::machine::Machine;
-use crate::made::returns_block;
 use crate::state::{Fate, State};
 use crate::symbols::{Origin, Part};
 use crate::witness::Event;
@@ -93,14 +92,12 @@ impl Machine<'_> {
             return None;
         }
         let width = width_of(ty).unwrap_or(64);
-        let returned =
-            |a: &&Action| matches!(&a.to, Destination::Store(to) if to.root == PathRoot::Return && to.steps.is_empty());
         let inside = summary.result_inside.and_then(|index| site.args.get(index as usize));
         let mut origin = match inside.and_then(|argument| self.root(*argument)) {
             Some(root) => Origin::Derived(root),
             None => Origin::Result(site.inst),
         };
-        for action in summary.actions.iter().filter(returned) {
+        for action in summary.actions.iter().filter(|a| a.is_returned()) {
             match &action.subject {
                 Subject::Alloc(_) => {
                     origin = Origin::Block(site.inst);
@@ -164,7 +161,7 @@ impl Machine<'_> {
         path: &AccessPath,
         out: &mut States,
     ) {
-        let is_alias = matches!(&action.to, Destination::Store(to) if to.root == PathRoot::Return);
+        let is_alias = action.gives_back();
         let Some(value) = self.path_value(&state, site, result, path).filter(|_| !is_alias) else {
             return out.push(state);
         };
@@ -181,7 +178,7 @@ impl Machine<'_> {
         let decision = self.decide(&state, site, result, &action.guard);
         // Where it was stored for certain it can be found there; `finish` sees to that.
         let is_seen = state.tracked.is_none() && matches!(action.to, Destination::Store(_));
-        if is_seen && !matches!(decision, Decision::Hidden) {
+        if is_seen && !matches!(decision, Decision::Hidden(_)) {
             return out.push(state);
         }
         match decision {
@@ -191,7 +188,7 @@ impl Machine<'_> {
                 out.push(state);
             }
             // Whether it is gone the caller cannot know, so it is.
-            Decision::Hidden => match state.tracked {
+            Decision::Hidden(_) => match state.tracked {
                 Some(_) => self.settle(&mut state, Fate::Kept),
                 None => {
                     if let Some(root) = self.root(value) {
@@ -206,7 +203,7 @@ impl Machine<'_> {
                     self.perform(&mut taken, site, result, value, &action.to);
                     out.push(taken);
                 }
-                if state.facts.assume(&mut self.pool, otherwise) == Verdict::Consistent {
+                if self.may_be(&mut state, otherwise) {
                     state.trail.add(site.inst, Event::NotTaken);
                     out.push(state);
                 }
@@ -261,7 +258,7 @@ impl Machine<'_> {
             let Destination::Store(to) = &action.to else { continue };
             match action.subject {
                 Subject::Alloc(block) => {
-                    let is_returned = summary.actions.iter().any(|a| returns_block(a, block));
+                    let is_returned = summary.returns_block(block);
                     if !self.make_block(&mut state, site, result, action, to, is_returned, block, wanted, &mut written)
                     {
                         return None;
@@ -328,7 +325,7 @@ impl Machine<'_> {
         match self.decide(state, site, result, &action.guard) {
             Decision::No => {}
             Decision::Yes => written.push((address, class, Some(value))),
-            Decision::Hidden | Decision::If(..) => written.push((address, class, None)),
+            Decision::Hidden(_) | Decision::If(..) => written.push((address, class, None)),
         }
     }
 }

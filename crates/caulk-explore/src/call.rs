@@ -30,16 +30,6 @@ pub struct Site<'c> {
     are_all_targets: bool,
 }
 
-/// Whether an action happens on a path.
-pub enum Decision {
-    Yes,
-    No,
-    /// Something decides that the caller cannot see.
-    Hidden,
-    /// If the first condition holds; the second is what holds otherwise.
-    If(TermId, TermId),
-}
-
 /// What the call is expected to make: the object that the search is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {

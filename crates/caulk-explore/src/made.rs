@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use caulk_memory::{AccessPath, PathRoot, Relation};
+use caulk_memory::{AccessPath, Relation};
 use caulk_program::FuncId;
 use caulk_solver::{TermId, Verdict};
-use caulk_summary::{Action, BlockId, Case, Destination, Subject, Summary};
+use caulk_summary::{Action, BlockId, Case, Decision, Destination, Subject, Summary};
 
-use crate::call::{Decision, Site, States};
+use crate::call::{Site, States};
 use crate::effects::Effects;
 use crate::frame::Class;
 use crate::machine::Machine;
@@ -106,7 +106,7 @@ impl Machine<'_> {
                     if made.facts.assume(&mut self.pool, condition) == Verdict::Consistent {
                         next.push(made);
                     }
-                    if state.facts.assume(&mut self.pool, otherwise) == Verdict::Contradiction {
+                    if !self.may_be(&mut state, otherwise) {
                         continue;
                     }
                 }
@@ -220,9 +220,4 @@ impl Machine<'_> {
         let origin = Origin::Block(site.inst);
         Some(self.symbols.at(&mut self.pool, site.moment.clone(), Part::Block(block.0), 64, origin, true))
     }
-}
-
-pub fn returns_block(action: &Action, block: BlockId) -> bool {
-    let is_it = action.subject == Subject::Alloc(block);
-    is_it && matches!(&action.to, Destination::Store(to) if to.root == PathRoot::Return && to.steps.is_empty())
 }

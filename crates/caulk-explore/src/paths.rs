@@ -3,53 +3,80 @@
 use caulk_ir::{CompareOp, Type};
 use caulk_memory::{AccessPath, Offset, PathRoot, PathStep, Relation};
 use caulk_solver::{TermId, Verdict};
-use caulk_summary::Guard;
+use caulk_summary::{Answer, Caller, Decision, Guard};
 
-use crate::call::{Decision, Site};
+use crate::call::Site;
 use crate::frame::{Class, field_class};
 use crate::machine::Machine;
 use crate::state::State;
 use crate::symbols::{Moment, Origin, Part};
 
-impl Machine<'_> {
-    pub fn decide(&mut self, state: &State, site: &Site<'_>, result: Option<TermId>, guard: &Guard) -> Decision {
-        let (condition, otherwise) = match guard {
-            Guard::Always => return Decision::Yes,
-            Guard::Hidden | Guard::Unsure => return Decision::Hidden,
-            Guard::Limited(path, relation) => {
-                let value = self.path_value(state, site, result, path);
-                let condition = value.map(|value| self.relation(value, *relation));
-                let is_excluded = condition.is_some_and(|c| state.facts.implied(&self.pool, c) == Some(false));
-                return if is_excluded { Decision::No } else { Decision::Hidden };
-            }
-            Guard::Told(relation, otherwise) => {
-                let Some(result) = result else { return Decision::Hidden };
-                // Inserting into a tree gives back the element that was there already; who ignores that knows of none.
-                if site.call.ret == Type::Ptr && !self.frame.is_used[site.inst] {
-                    return Decision::Hidden;
-                }
-                let condition = self.relation(result, *relation);
-                let otherwise = otherwise.map(|other| self.relation(result, other));
-                (condition, otherwise)
-            }
-            Guard::Given(path, relation) => {
-                let Some(value) = self.path_value(state, site, result, path) else { return Decision::Hidden };
-                let condition = self.relation(value, *relation);
-                let is_known = path.steps.is_empty() || state.facts.implied(&self.pool, condition).is_some();
-                if !is_known {
-                    return Decision::Hidden;
-                }
-                (condition, None)
-            }
-        };
-        match state.facts.implied(&self.pool, condition) {
-            Some(true) => Decision::Yes,
-            Some(false) => Decision::No,
-            None => {
-                let otherwise = otherwise.unwrap_or_else(|| self.pool.not(condition));
-                Decision::If(condition, otherwise)
-            }
+/// A call on one path, for the question whether something happens there.
+struct OnPath<'m, 'a, 's> {
+    machine: &'m mut Machine<'a>,
+    state: &'s State,
+    site: &'s Site<'s>,
+    result: Option<TermId>,
+}
+
+impl OnPath<'_, '_, '_> {
+    fn answer(&mut self, condition: TermId, otherwise: Option<TermId>) -> Answer<TermId> {
+        match self.state.facts.implied(&self.machine.pool, condition) {
+            Some(true) => Answer::Holds,
+            Some(false) => Answer::Fails,
+            None => Answer::Open(condition, Some(otherwise.unwrap_or_else(|| self.machine.pool.not(condition)))),
         }
+    }
+}
+
+impl Caller for OnPath<'_, '_, '_> {
+    type Condition = TermId;
+
+    fn gives_pointer(&self) -> bool {
+        self.site.call.ret == Type::Ptr
+    }
+
+    fn uses_result(&self) -> bool {
+        self.machine.frame.is_used[self.site.inst]
+    }
+
+    fn is_loosely_told(&mut self) -> bool {
+        self.machine.effect(self.site.inst).is_some_and(|effect| effect.summary.loosely_told)
+    }
+
+    fn ask_result(&mut self, relation: Relation, otherwise: Option<Relation>) -> Answer<TermId> {
+        let Some(result) = self.result else { return Answer::Unseen };
+        let condition = self.machine.relation(result, relation);
+        let otherwise = otherwise.map(|other| self.machine.relation(result, other));
+        self.answer(condition, otherwise)
+    }
+
+    fn ask(&mut self, path: &AccessPath, relation: Relation) -> Answer<TermId> {
+        let value = self.machine.path_value(self.state, self.site, self.result, path);
+        let Some(value) = value else { return Answer::Unseen };
+        let condition = self.machine.relation(value, relation);
+        match self.answer(condition, None) {
+            // Others may have written there.
+            Answer::Open(..) if !path.steps.is_empty() => Answer::Unseen,
+            answer => answer,
+        }
+    }
+}
+
+impl Machine<'_> {
+    pub fn decide(
+        &mut self,
+        state: &State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        guard: &Guard,
+    ) -> Decision<TermId> {
+        caulk_summary::decide(&mut OnPath { machine: self, state, site, result }, guard)
+    }
+
+    /// Assumes that something that decides did not hold. False when it must.
+    pub fn may_be(&mut self, state: &mut State, otherwise: Option<TermId>) -> bool {
+        otherwise.is_none_or(|other| state.facts.assume(&mut self.pool, other) == Verdict::Consistent)
     }
 
     pub fn assume(&mut self, state: &mut State, value: TermId, relation: Relation) -> Verdict {

@@ -62,6 +62,16 @@ impl Action {
     /// Steps to what is freed or allocated, when that happens only sometimes.
     const MAX_UNSURE_STEPS: usize = 2;
 
+    /// Whether the returned value, or something that it leads to, becomes the subject.
+    pub fn gives_back(&self) -> bool {
+        matches!(&self.to, Destination::Store(to) if to.root == PathRoot::Return)
+    }
+
+    /// Whether the subject is the returned value itself.
+    pub fn is_returned(&self) -> bool {
+        matches!(&self.to, Destination::Store(to) if to.root == PathRoot::Return && to.steps.is_empty())
+    }
+
     /// Whether a caller can do anything with it. What ends up in a global is the global's (SPARROW has no Alloc2Glob
     /// either); what may happen far away, sometimes, changes no decision.
     pub fn matters(&self) -> bool {
@@ -299,18 +309,30 @@ impl Summary {
 
     /// Whether a fresh block is what the function returns, and is handed out in no other way.
     pub fn is_result(&self, block: BlockId) -> bool {
-        let is_returned = |a: &&Action| match &a.to {
-            Destination::Store(path) => path.root == PathRoot::Return && path.steps.is_empty(),
-            _ => false,
-        };
         let mut told = self.actions.iter().filter(|a| a.subject == Subject::Alloc(block)).peekable();
-        told.peek().is_some() && told.all(|a| is_returned(&a))
+        told.peek().is_some() && told.all(Action::is_returned)
+    }
+
+    /// Whether a fresh block is what the function returns.
+    pub fn returns_block(&self, block: BlockId) -> bool {
+        self.actions.iter().any(|a| a.subject == Subject::Alloc(block) && a.is_returned())
     }
 
     /// Whether the result may be a fresh block.
     pub fn returns_fresh(&self) -> bool {
-        let is_result = |to: &Destination| matches!(to, Destination::Store(path) if path.root == PathRoot::Return && path.steps.is_empty());
-        self.actions.iter().any(|a| matches!(a.subject, Subject::Alloc(_)) && is_result(&a.to))
+        self.actions.iter().any(|a| matches!(a.subject, Subject::Alloc(_)) && a.is_returned())
+    }
+
+    /// Whether what an action gives back is taken away from where it was.
+    pub fn moves_out(&self, action: &Action) -> bool {
+        let Subject::Value(path) = &action.subject else { return false };
+        self.overwritten.iter().any(|place| place.same_place(path))
+    }
+
+    /// Whether a place is a part of something else that the function stores: another object each time.
+    pub fn is_part_of_new(&self, to: &AccessPath) -> bool {
+        let is_prefix = |place: &AccessPath| place.root == to.root && to.steps.starts_with(&place.steps) && place != to;
+        self.actions.iter().any(|a| matches!(&a.to, Destination::Store(place) if is_prefix(place)))
     }
 
     pub fn allocates(&self) -> bool {

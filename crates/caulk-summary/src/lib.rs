@@ -1,8 +1,8 @@
 //! What functions do with memory, as data.
 //!
 //! This crate owns the form of a summary: actions between what a caller can name ([`Action`]), each under a guard
-//! ([`Guard`]), and the text and JSON forms that people read ([`print`], [`json`]). The engines compute summaries; nothing in
-//! here does.
+//! ([`Guard`]), what a guard means at a call ([`decide`]), and the text and JSON forms that people read ([`print`], [`json`]).
+//! The engines compute summaries; nothing in here does.
 //!
 //! The actions are Melton's fourteen (its Table 2) and SPARROW's eight categories: a *subject* (a fresh block, or a value
 //! the caller knows by an access path) goes to a *destination* (freed, returned, stored under an access path, kept out of
@@ -10,6 +10,7 @@
 
 mod action;
 mod case;
+mod decide;
 mod guard;
 pub mod json;
 pub mod print;
@@ -17,4 +18,5 @@ pub mod print;
 pub use action::{Action, Block, BlockId, Destination, ParamCall, Subject, Summary};
 pub use case::{Case, Known};
 pub use caulk_models::Room;
+pub use decide::{Answer, Caller, Decision, decide};
 pub use guard::Guard;

@@ -2,16 +2,17 @@
 
 use std::collections::hash_map::Entry;
 
-use caulk_ir::{InstId, Operand, Type};
-use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueId, ValueNode};
-use caulk_summary::{Action, Case, Destination, Guard, Subject, Summary};
+use caulk_ir::{InstId, Operand};
+use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
+use caulk_summary::{Action, Answer, Caller, Case, Decision, Destination, Guard, Subject, Summary};
 use smallvec::SmallVec;
 
+use super::on_way::OnWay;
 use super::{Propagation, names};
 use crate::alternative::{Alternative, Status};
 use crate::cases::count_what_is_filled;
 use crate::fact_list::{keep_shared, learn};
-use crate::facts::{Fact, Key};
+use crate::facts::Fact;
 use crate::function::Resolved;
 use crate::history::Event;
 
@@ -114,27 +115,28 @@ impl Propagation<'_, '_> {
                 current.event = self.history.add(current.event, inst, Event::Renewed);
                 continue;
             }
-            let Some(decided) = self.decide(inst, &action.guard, current) else { continue };
-            let is_alias = matches!(&action.to, Destination::Store(to) if to.root == PathRoot::Return);
+            let decided = self.decide(inst, &action.guard, current);
+            let is_alias = action.gives_back();
             match decided {
-                Decided::Certain => self.perform(inst, action, current),
+                Decision::No => continue,
+                Decision::Yes => self.perform(inst, action, current),
                 // Moved out, as far as one can tell: it is not left where it was.
-                Decided::Hidden(_) if is_alias && is_moved(summary, action) => self.perform(inst, action, current),
-                Decided::When(fact, otherwise) => {
+                Decision::Hidden(_) if is_alias && summary.moves_out(action) => self.perform(inst, action, current),
+                Decision::If(fact, otherwise) => {
                     let mut taken = current.clone();
                     let max = self.view.config.max_facts;
                     if learn(&mut taken.facts, fact, max) {
                         self.perform(inst, action, &mut taken);
                         split.push(taken);
                     }
-                    if otherwise.is_some_and(|not| !learn(&mut current.facts, (fact.0, not), max)) {
+                    if otherwise.is_some_and(|not| !learn(&mut current.facts, not, max)) {
                         return false;
                     }
                     if !is_alias {
                         current.event = self.history.add(current.event, inst, Event::NotTaken);
                     }
                 }
-                Decided::Hidden(fact) => {
+                Decision::Hidden(fact) => {
                     let mut taken = current.clone();
                     taken.rests_on_hidden |= !is_alias;
                     taken.rests_on_unsure = !is_alias && action.guard == Guard::Unsure;
@@ -293,10 +295,10 @@ impl Propagation<'_, '_> {
             if self.surely_happens(inst, &action.guard, current) {
                 self.overwrite(inst, to, moves_object, current);
             } else if !moves_object
-                && !is_part_of_new(summary, to)
+                && !summary.is_part_of_new(to)
                 && self.holds_in_place(inst, to, current)
                 && self.may_exist(inst, summary, &action.subject, current)
-                && let Some(Decided::When(fact, otherwise)) = self.decide(inst, &action.guard, current)
+                && let Decision::If(fact, otherwise) = self.decide(inst, &action.guard, current)
             {
                 // The result will tell whether the variable has something else now.
                 let max = self.view.config.max_facts;
@@ -308,7 +310,7 @@ impl Propagation<'_, '_> {
                     taken.rests_on_hidden = rests_on_hidden;
                     split.push(taken);
                 }
-                if otherwise.is_some_and(|not| !learn(&mut current.facts, (fact.0, not), max)) {
+                if otherwise.is_some_and(|not| !learn(&mut current.facts, not, max)) {
                     return false;
                 }
             }
@@ -324,7 +326,7 @@ impl Propagation<'_, '_> {
         let Subject::Alloc(block) = subject else { return true };
         let mut may_be = |case: &Case| {
             let mut needs = case.needs.iter().filter(|(path, _)| path.root != PathRoot::Return);
-            needs.all(|(path, relation)| self.decide_given(inst, path, *relation, current).is_some())
+            needs.all(|(path, relation)| OnWay { view: self.view, inst, current }.ask(path, *relation) != Answer::Fails)
         };
         summary.blocks[block.0 as usize].cases.iter().any(&mut may_be)
     }
@@ -343,11 +345,11 @@ impl Propagation<'_, '_> {
     /// asks for the result, it is.
     fn surely_happens(&mut self, inst: InstId, guard: &Guard, current: &Alternative) -> bool {
         match self.decide(inst, guard, current) {
-            Some(Decided::Certain) => true,
-            Some(Decided::When((key, relation), _)) => {
+            Decision::Yes => true,
+            Decision::If((key, relation), _) => {
                 !self.view.is_used[inst] || current.facts.iter().any(|f| f.0 == key && f.1.implies(relation))
             }
-            Some(Decided::Hidden(_)) | None => false,
+            Decision::Hidden(_) | Decision::No => false,
         }
     }
 
@@ -367,84 +369,7 @@ impl Propagation<'_, '_> {
         }
     }
 
-    /// Whether an action under this guard happens here. None: it does not.
-    fn decide(&mut self, inst: InstId, guard: &Guard, current: &Alternative) -> Option<Decided> {
-        match guard {
-            Guard::Always => Some(Decided::Certain),
-            Guard::Hidden | Guard::Unsure => Some(Decided::Hidden(None)),
-            Guard::Limited(path, relation) => match self.decide_given(inst, path, *relation, current)? {
-                Decided::When(fact, _) => Some(Decided::Hidden(Some(fact))),
-                Decided::Certain | Decided::Hidden(_) => Some(Decided::Hidden(None)),
-            },
-            Guard::Told(relation, otherwise) => {
-                // Inserting into a tree gives back the element that was there already; who ignores that knows of none.
-                let is_pointer = self.view.body.insts[inst].result_type() == Type::Ptr;
-                let is_loose = self.view.calls[inst].as_ref().is_some_and(|e| e.summary.loosely_told);
-                if (is_pointer || is_loose) && !self.view.is_used[inst] {
-                    return Some(Decided::Hidden(None));
-                }
-                let key = self.view.keys.of_operand(self.view.body, &self.view.values, inst.into())?;
-                Some(Decided::When((key, *relation), otherwise.or(relation.negate())))
-            }
-            Guard::Given(path, relation) => self.decide_given(inst, path, *relation, current),
-        }
+    fn decide(&mut self, inst: InstId, guard: &Guard, current: &Alternative) -> Decision<Fact> {
+        caulk_summary::decide(&mut OnWay { view: self.view, inst, current }, guard)
     }
-
-    fn decide_given(
-        &mut self,
-        inst: InstId,
-        path: &AccessPath,
-        relation: Relation,
-        current: &Alternative,
-    ) -> Option<Decided> {
-        let mut relation = relation;
-        let key = match self.view.resolve(inst, path) {
-            Some(Resolved::Operand(operand)) => {
-                // A pointer to the object itself is not null.
-                let is_object = names(current, operand);
-                match self.view.evident(operand).or(is_object.then_some(Relation::NONZERO)) {
-                    Some(known) if known.contradicts(relation) => return None,
-                    Some(known) if known.implies(relation) => return Some(Decided::Certain),
-                    _ => match self.view.keys.of_truth(self.view.body, &self.view.values, operand, relation) {
-                        Some(fact) => {
-                            relation = fact.1;
-                            Some(fact.0)
-                        }
-                        None => self.view.keys.of_operand(self.view.body, &self.view.values, operand),
-                    },
-                }
-            }
-            Some(Resolved::Cell(cell)) => Some(self.view.keys.of_cell(cell)),
-            None => None,
-        };
-        let Some(key) = key else { return Some(Decided::Hidden(None)) };
-        match current.facts.iter().find(|f| f.0 == key) {
-            Some((_, r)) if r.contradicts(relation) => None,
-            Some((_, r)) if r.implies(relation) => Some(Decided::Certain),
-            // Other callees may have written there: the caller cannot know.
-            None if matches!(self.view.keys.get(key), Key::Loaded(_)) => Some(Decided::Hidden(None)),
-            _ => Some(Decided::When((key, relation), relation.negate())),
-        }
-    }
-}
-
-enum Decided {
-    Certain,
-    /// Nobody can see; but where it happens, the fact holds.
-    Hidden(Option<Fact>),
-    /// When the fact holds; otherwise the value is as the relation says.
-    When(Fact, Option<Relation>),
-}
-
-/// Whether what an action gives back is taken away from where it was.
-fn is_moved(summary: &Summary, action: &Action) -> bool {
-    let Subject::Value(path) = &action.subject else { return false };
-    summary.overwritten.iter().any(|place| place.same_place(path))
-}
-
-/// Whether a place is a part of something else that the call makes: another object each time.
-fn is_part_of_new(summary: &Summary, to: &AccessPath) -> bool {
-    let is_prefix = |place: &AccessPath| place.root == to.root && to.steps.starts_with(&place.steps) && place != to;
-    let stores = |action: &Action| matches!(&action.to, Destination::Store(place) if is_prefix(place));
-    summary.actions.iter().any(stores)
 }

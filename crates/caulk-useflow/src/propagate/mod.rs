@@ -47,6 +47,7 @@ pub enum Start {
 mod calls;
 mod edges;
 mod memory;
+mod on_way;
 mod work;
 
 use edges::Side;
