@@ -169,6 +169,16 @@ impl ValueTable {
         }
     }
 
+    /// The value that is reached from `to` as `id` is from `from`. None when it is not, or when the loads nest too deep.
+    pub fn moved_to(&mut self, id: ValueId, from: ValueId, to: ValueId) -> Option<ValueId> {
+        if id == from {
+            return Some(to);
+        }
+        let ValueNode::Load(base, offset) = self.node(id) else { return None };
+        let base = self.moved_to(base, from, to)?;
+        self.loaded(Cell { base, offset })
+    }
+
     /// The field a cell is, for names.
     pub fn field(&self, cell: Cell) -> Option<(TypeId, u64)> {
         self.own_field(cell).or_else(|| self.told_fields.get(&(cell.base, cell.offset)).copied())

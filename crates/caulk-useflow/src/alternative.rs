@@ -29,6 +29,8 @@ pub struct Alternative {
     pub names: SmallVec<[InstId; 6]>,
     /// Places in memory that hold such a pointer. Sorted.
     pub cells: SmallVec<[Cell; 2]>,
+    /// Choices (phis) that lead to a holder, and the value that each of them is on these paths.
+    pub aliases: SmallVec<[(ValueId, ValueId); 1]>,
     /// The object itself as a value: cells in it hold nothing that they do not take with them.
     pub own: Option<ValueId>,
     /// Variables of the source that hold it.
@@ -58,6 +60,7 @@ impl Clone for Alternative {
         Self {
             names: SmallVec::from_slice(&self.names),
             cells: SmallVec::from_slice(&self.cells),
+            aliases: SmallVec::from_slice(&self.aliases),
             vars: SmallVec::from_slice(&self.vars),
             facts: SmallVec::from_slice(&self.facts),
             ..*self
@@ -65,9 +68,10 @@ impl Clone for Alternative {
     }
 
     fn clone_from(&mut self, other: &Self) {
-        let Self { status, names, cells, own, vars, last_variable, facts, lost, event, .. } = self;
+        let Self { status, names, cells, aliases, own, vars, last_variable, facts, lost, event, .. } = self;
         copy(names, &other.names);
         copy(cells, &other.cells);
+        copy(aliases, &other.aliases);
         copy(vars, &other.vars);
         copy(facts, &other.facts);
         (*status, *own, *last_variable) = (other.status, other.own, other.last_variable);
@@ -90,6 +94,7 @@ impl Alternative {
             status: Status::Live,
             names: SmallVec::new(),
             cells: SmallVec::new(),
+            aliases: SmallVec::new(),
             own: None,
             vars: SmallVec::new(),
             last_variable: None,
@@ -131,6 +136,48 @@ impl Alternative {
         self.lost = None;
     }
 
+    /// A choice is made, and leads to a holder.
+    pub fn add_alias(&mut self, choice: ValueId, of: ValueId) {
+        if !self.aliases.contains(&(choice, of)) {
+            self.aliases.push((choice, of));
+        }
+    }
+
+    /// A choice is made again, or is out of sight: what it led to before is not to be found there.
+    pub fn forget_alias(&mut self, choice: ValueId) {
+        if self.aliases.iter().any(|(known, _)| *known == choice) {
+            self.aliases.retain(|(known, of)| *known != choice && *of != choice);
+            self.cells.retain(|cell| cell.base != choice);
+        }
+    }
+
+    /// What a value is on these paths, behind all choices.
+    pub fn behind(&self, mut value: ValueId) -> ValueId {
+        // Each step goes to a value that was there before the choice.
+        for _ in 0..=self.aliases.len() {
+            match self.aliases.iter().find(|(choice, _)| *choice == value) {
+                Some((_, of)) => value = *of,
+                None => break,
+            }
+        }
+        value
+    }
+
+    /// A place does not hold it any more, by whatever name.
+    pub fn remove_cell(&mut self, cell: Cell) {
+        let base = self.behind(cell.base);
+        let cells = std::mem::take(&mut self.cells);
+        let is_other = |c: &Cell| c.offset != cell.offset || self.behind(c.base) != base;
+        self.cells = cells.into_iter().filter(is_other).collect();
+    }
+
+    /// A holder is gone, by whatever name.
+    pub fn forget_cells_of(&mut self, holder: ValueId) {
+        let holder = self.behind(holder);
+        let cells = std::mem::take(&mut self.cells);
+        self.cells = cells.into_iter().filter(|cell| self.behind(cell.base) != holder).collect();
+    }
+
     /// Whether something that lasts holds it.
     pub fn is_held(&self) -> bool {
         !self.vars.is_empty() || self.holders().next().is_some()
@@ -153,6 +200,7 @@ impl Alternative {
         self.status = status;
         self.names.clear();
         self.cells.clear();
+        self.aliases.clear();
         self.vars.clear();
         self.lost = None;
         self.event = event;
@@ -164,6 +212,9 @@ impl Alternative {
 
     fn absorb(&mut self, other: &Alternative) -> bool {
         let mut changed = keep_shared(&mut self.facts, &other.facts);
+        let before = self.aliases.len();
+        self.aliases.retain(|alias| other.aliases.contains(alias));
+        changed |= self.aliases.len() != before;
         for var in &other.vars {
             if !self.vars.contains(var) {
                 self.vars.push(*var);

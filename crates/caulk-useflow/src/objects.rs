@@ -2,7 +2,7 @@
 //! done to.
 
 use caulk_ir::{Inst, InstId, Operand, Type};
-use caulk_memory::{AccessPath, PathRoot, Relation, ValueId, ValueNode};
+use caulk_memory::{AccessPath, Offset, PathRoot, Relation, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::FuncId;
 use caulk_summary::{BlockId, Destination, Guard, Subject};
@@ -133,8 +133,11 @@ fn fresh_block(
                 }
             }
             // Whether it comes to be nothing here can tell: it may (the design's "two directions of doubt"). Not so where a bound
-            // kept the callee from being understood, or where a result may be of several kinds.
-            Guard::Hidden | Guard::Limited(..) if is_callers_memory(to) && !summary.cut && is_near => {
+            // kept the callee from being understood (an out-pointer is understood well enough), or where a result may be of several
+            // kinds.
+            Guard::Hidden | Guard::Limited(..)
+                if is_callers_memory(to) && (!summary.cut || is_out_pointer(to)) && is_near =>
+            {
                 object.hidden = false;
                 object.is_opaque = true;
             }
@@ -158,6 +161,11 @@ fn fresh_block(
 /// Whether a path is in memory that the caller gives.
 fn is_callers_memory(path: &AccessPath) -> bool {
     matches!(path.root, PathRoot::Param(_)) && !path.steps.is_empty()
+}
+
+/// Whether a path is the variable that the caller gives the address of: `*error`.
+fn is_out_pointer(path: &AccessPath) -> bool {
+    matches!(path.steps.as_slice(), [only] if only.field.is_none() && only.offset == Offset::ZERO)
 }
 
 /// Puts a fresh object where the callee put it. False when that place cannot be named here.

@@ -222,10 +222,10 @@ impl Propagation<'_, '_> {
             // What the old block held is in the new one.
             Destination::Renew => {}
             // "Freed with its holder" needs a certain free of a certain object.
-            Destination::Free { deep: false } if !values.is_exact(self.view.body, base) => {}
+            Destination::Free { deep: false } if !values.is_exact(self.view.body, current.behind(base)) => {}
             Destination::Free { deep: false } if action.guard == Guard::Always => {
                 let before = current.cells.len();
-                current.cells.retain(|held| held.base != base);
+                current.forget_cells_of(base);
                 if current.cells.len() != before {
                     current.event = self.history.add(current.event, inst, Event::FreedWithHolder);
                     current.holder_went(inst, true);
@@ -360,8 +360,9 @@ impl Propagation<'_, '_> {
         let Some(Resolved::Cell(cell)) = self.view.resolve(inst, path) else { return };
         self.forget_loaded(cell, current);
         self.leave_behind(inst, cell, current);
-        if !moves_object && self.is_one_place(cell) && current.cells.contains(&cell) {
-            current.cells.retain(|c| *c != cell);
+        let behind = Cell { base: current.behind(cell.base), ..cell };
+        if !moves_object && self.is_one_place(behind) && current.cells.contains(&cell) {
+            current.remove_cell(cell);
             current.event = self.history.add(current.event, inst, Event::Overwritten);
             // What a callee does to memory that others see too is known less well than what is done to a local.
             current.rests_on_hidden |= !matches!(self.view.values.node(cell.base), ValueNode::Local(_));

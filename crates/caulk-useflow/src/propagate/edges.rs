@@ -2,7 +2,7 @@
 
 use caulk_ir::entity::Entity;
 use caulk_ir::{BinaryOp, BlockId, CastOp, Constant, Inst, InstId, Operand, Type};
-use caulk_memory::{Cell, Relation, ValueNode};
+use caulk_memory::{Cell, Offset, Relation, ValueId, ValueNode};
 use smallvec::SmallVec;
 
 use super::{Propagation, Start, names};
@@ -194,10 +194,14 @@ impl Propagation<'_, '_> {
         let body = self.view.body;
         let mut facts = FactList::new();
         let mut named: SmallVec<[(InstId, bool); 4]> = SmallVec::new();
+        let mut chosen: SmallVec<[(ValueId, Option<ValueId>); 4]> = SmallVec::new();
         for phi in body.blocks[to].insts() {
             let Inst::Phi { incoming, .. } = &body.insts[phi] else { break };
             let Some((_, value)) = incoming.iter().find(|(block, _)| *block == from) else { continue };
             named.push((phi, names(current, *value)));
+            if !current.cells.is_empty() {
+                chosen.extend(self.chosen(phi, *value, current));
+            }
             let key = self.view.keys.of_operand(body, &self.view.values, phi.into());
             let Some(key) = key else { continue };
             facts.extend(self.facts_of(*value, key, current));
@@ -205,7 +209,49 @@ impl Propagation<'_, '_> {
         for (phi, is_name) in named {
             if is_name { current.add_name(phi) } else { current.remove_name(phi) }
         }
+        self.follow_choices(&chosen, current);
         facts
+    }
+
+    /// The holder that a phi is on this edge, if it is one. None: the phi is no choice between pointers.
+    fn chosen(&self, phi: InstId, value: Operand, current: &Alternative) -> Option<(ValueId, Option<ValueId>)> {
+        let values = &self.view.values;
+        let choice = values.of_inst(phi)?.base;
+        let of = values.of_operand(value)?;
+        let leads_there = |cell: &Cell| values.is_reached_from(cell.base, of.base) && !self.is_own(cell.base, current);
+        let is_made_here = matches!(values.node(of.base), ValueNode::Opaque(_)) && of.offset == Offset::ZERO;
+        let is_holder = is_made_here && of.base != choice && current.cells.iter().any(leads_there);
+        (values.node(choice) == ValueNode::Opaque(phi)).then_some((choice, is_holder.then_some(of.base)))
+    }
+
+    /// What holds the object is known by the name of the choice as well: `out: free(p);` means the structure that was made on
+    /// the way there.
+    fn follow_choices(&mut self, chosen: &[(ValueId, Option<ValueId>)], current: &mut Alternative) {
+        /// Cells beyond which no further names are added.
+        const MAX_CELLS: usize = 12;
+        let before = current.cells.clone();
+        for &(choice, _) in chosen {
+            current.forget_alias(choice);
+        }
+        for &(choice, of) in chosen {
+            let Some(of) = of else { continue };
+            for cell in &before {
+                let is_reached = self.view.values.is_reached_from(cell.base, of) && !self.is_own(cell.base, current);
+                if is_reached
+                    && current.cells.len() < MAX_CELLS
+                    && let Some(base) = self.view.values.moved_to(cell.base, of, choice)
+                {
+                    let lost = current.lost;
+                    current.add_cell(Cell { base, offset: cell.offset });
+                    current.lost = lost;
+                    current.add_alias(choice, of);
+                }
+            }
+        }
+    }
+
+    fn is_own(&self, base: ValueId, current: &Alternative) -> bool {
+        current.own.is_some_and(|own| self.view.values.is_reached_from(base, own))
     }
 
     pub(super) fn facts_of(&mut self, value: Operand, key: KeyId, current: &Alternative) -> FactList {
@@ -276,10 +322,21 @@ impl Propagation<'_, '_> {
 
     /// What holds the object under a name that means something else in the next round goes on holding it, out of sight.
     pub(super) fn leave_round(&mut self, head: BlockId, current: &mut Alternative) {
-        let head = self.view.order[head];
         let (homes, order, values) = (&self.view.homes, &self.view.order, &self.view.values);
+        // Choices of this round mean nothing in the next; those at its head have just been made.
+        let passed: SmallVec<[ValueId; 2]> = current.aliases.iter().map(|alias| alias.0).collect();
+        for choice in passed {
+            if let ValueNode::Opaque(phi) = values.node(choice)
+                && homes[phi] != head
+                && order[homes[phi]] >= order[head]
+            {
+                current.forget_alias(choice);
+            }
+        }
+        let start = order[head];
+        let is_chosen = |id: ValueId| current.aliases.iter().any(|(choice, _)| values.is_reached_from(id, *choice));
         let in_loop = |cell: &Cell| match values.root(cell.base) {
-            ValueNode::Opaque(inst) => order[homes[inst]] >= head,
+            ValueNode::Opaque(inst) => order[homes[inst]] >= start && !is_chosen(cell.base),
             _ => false,
         };
         if current.status == Status::Live && current.cells.iter().any(in_loop) {

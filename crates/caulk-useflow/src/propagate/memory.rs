@@ -38,8 +38,9 @@ impl Propagation<'_, '_> {
             current.event = self.history.add(current.event, inst, Event::Stored);
             return;
         }
-        if self.is_one_place(cell) && current.cells.contains(&cell) {
-            current.cells.retain(|c| *c != cell);
+        let behind = Cell { base: current.behind(cell.base), ..cell };
+        if self.is_one_place(behind) && current.cells.contains(&cell) {
+            current.remove_cell(cell);
             current.event = self.history.add(current.event, inst, Event::Overwritten);
             current.holder_went(inst, true);
         }
@@ -185,11 +186,14 @@ impl Propagation<'_, '_> {
     /// Something else is written over some bytes: what was held there is not held there any more.
     fn overwrite_bytes(&mut self, inst: InstId, to: Cell, length: i64, current: &mut Alternative) {
         let before = current.cells.len();
-        let is_exact = self.view.values.is_exact(self.view.body, to.base);
-        current.cells.retain(|c| {
-            let known = matches!((c.offset, to.offset), (Offset::Known(_), Offset::Known(_)));
-            !(is_exact && c.base == to.base && known && covers(to.offset, length, c.offset))
-        });
+        if self.view.values.is_exact(self.view.body, current.behind(to.base)) {
+            let is_written = |c: &Cell| {
+                let known = matches!((c.offset, to.offset), (Offset::Known(_), Offset::Known(_)));
+                c.base == to.base && known && covers(to.offset, length, c.offset)
+            };
+            let written: SmallVec<[Cell; 2]> = current.cells.iter().copied().filter(is_written).collect();
+            written.into_iter().for_each(|cell| current.remove_cell(cell));
+        }
         if current.cells.len() != before {
             current.event = self.history.add(current.event, inst, Event::Overwritten);
             current.holder_went(inst, true);
