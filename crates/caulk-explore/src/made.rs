@@ -179,7 +179,9 @@ impl Machine<'_> {
     ) -> bool {
         case.needs.iter().all(|(path, relation)| match self.path_value(state, site, result, path) {
             // Whoever may give an object to be used does not want a new one, unless it is known that there is none.
-            Some(value) if path.root != PathRoot::Return && *relation == Relation::ZERO && self.root(value).is_some() => {
+            Some(value)
+                if path.root != PathRoot::Return && *relation == Relation::ZERO && self.root(value).is_some() =>
+            {
                 let is_null = self.relation(value, *relation);
                 state.facts.implied(&self.pool, is_null) == Some(true)
             }

@@ -21,6 +21,8 @@ pub struct Block {
     /// Where it is allocated: the call in the function that calls the allocator, and the calls on the way to it, outermost
     /// first. Each is a function and a line in its file.
     pub chain: Vec<(FuncId, u32)>,
+    /// Calls on the way to the allocator whose conditions nothing tells: how doubtful it is that the block is there.
+    pub doubt: u8,
     /// The cases in which it is handed out, at least one. What the actions' guards say holds besides.
     pub cases: Vec<Case>,
 }

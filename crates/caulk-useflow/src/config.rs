@@ -26,7 +26,7 @@ pub struct UseflowConfig {
     pub max_rounds: usize,
     /// Calls shown on the way to an allocation.
     pub max_chain: usize,
-    /// Calls on the way to an allocation whose conditions nothing tells, for the block to count as one that may be there.
+    /// Calls on the way to what surely allocates whose conditions nothing tells, for the block to count as one that may be there.
     pub max_opaque_chain: usize,
     /// Functions given by name are followed this many calls down to where they are called.
     pub max_callback_depth: usize,
@@ -49,7 +49,7 @@ impl Default for UseflowConfig {
             max_actions: 64,
             max_rounds: 4,
             max_chain: 8,
-            max_opaque_chain: 6,
+            max_opaque_chain: 5,
             max_callback_depth: 2,
             max_targets: 16,
             max_question_size: 160,

@@ -54,6 +54,8 @@ pub struct View<'a> {
     pub stale: EntityVec<InstId, Option<Vec<Answers>>>,
     /// Where cells that were asked for may have been written since the entry.
     pub initial: FxHashMap<Cell, Initial>,
+    /// Blocks that hang on an object, as far as was asked: see [`crate::backlinks`].
+    pub hanging: FxHashMap<(ValueId, ValueId), bool>,
 }
 
 /// What a call does, as far as its targets agree.
@@ -125,6 +127,7 @@ impl<'a> View<'a> {
             is_used,
             stale: vec![None; body.insts.len()].into(),
             initial: FxHashMap::default(),
+            hanging: FxHashMap::default(),
             too_many_objects: false,
             block_runs: 0,
             loosely_told: false,

@@ -200,7 +200,7 @@ fn passed(pointer: &Pointer) -> Option<AccessPath> {
 
 fn new_block(summary: &mut Summary, family: FamilyId, needs: Vec<(AccessPath, Relation)>) -> Subject {
     let id = BlockId(summary.blocks.len() as u32);
-    summary.blocks.push(Block { family, chain: Vec::new(), cases: vec![Case { needs, ..Case::default() }] });
+    summary.blocks.push(Block { family, chain: Vec::new(), doubt: 0, cases: vec![Case { needs, ..Case::default() }] });
     Subject::Alloc(id)
 }
 

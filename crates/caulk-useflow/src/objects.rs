@@ -42,6 +42,8 @@ pub struct Fresh {
     pub filled: Vec<(AccessPath, Relation)>,
     /// The calls from this one down to the allocator.
     pub chain: Vec<(FuncId, u32)>,
+    /// How many of these nothing tells the conditions of.
+    pub doubt: u8,
     /// Where it is held first, whatever case it is.
     pub first: Alternative,
     /// The same for each case in which the callee hands it out, with what is known then.
@@ -101,13 +103,12 @@ fn fresh_block(
         is_part: true,
         filled: Vec::new(),
         chain,
+        doubt: doubt_of(view, index, block, summary),
         first: Alternative::new(event),
         starts: Vec::new(),
     };
-    // The further away the allocator, the less is left of the conditions on the way to it.
-    // A chain as long as is kept may have been longer.
-    let length = object.chain.len();
-    let is_near = length <= view.config.max_opaque_chain && length < view.config.max_chain;
+    // The further away what surely allocates, the less is left of the conditions on the way to it.
+    let is_near = usize::from(object.doubt) <= view.config.max_opaque_chain;
     for action in &summary.actions {
         if action.subject != Subject::Alloc(BlockId(index)) {
             continue;
@@ -156,6 +157,18 @@ fn fresh_block(
     }
     start_in_cases(view, &block.cases, before, &mut object);
     (!object.starts.is_empty()).then_some(object)
+}
+
+/// How many calls are on the way to what surely allocates, this one included if nothing tells whether it hands the block out.
+fn doubt_of(view: &View<'_>, index: u32, block: &caulk_summary::Block, summary: &caulk_summary::Summary) -> u8 {
+    let is_told =
+        |action: &caulk_summary::Action| action.subject == Subject::Alloc(BlockId(index)) && !action.guard.is_hidden();
+    if summary.actions.iter().any(is_told) {
+        return 0;
+    }
+    // Beyond the bound it does not matter how far it is: summaries of functions that call each other must settle.
+    let most = u8::try_from(view.config.max_opaque_chain).unwrap_or(u8::MAX - 1) + 1;
+    block.doubt.saturating_add(1).min(most)
 }
 
 /// Whether a path is in memory that the caller gives.

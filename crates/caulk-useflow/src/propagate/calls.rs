@@ -179,6 +179,8 @@ impl Propagation<'_, '_> {
     fn is_object(&self, resolved: Resolved, current: &Alternative) -> bool {
         match resolved {
             Resolved::Operand(operand) => names(current, operand),
+            // What points to itself is an empty list, or a buffer that is a part of it: nobody frees or keeps it by that.
+            Resolved::Cell(cell) if Some(cell.base) == current.own => false,
             Resolved::Cell(Cell { base, offset: Offset::Any }) => current.cells.iter().any(|c| c.base == base),
             Resolved::Cell(cell) => current.cells.contains(&cell),
         }

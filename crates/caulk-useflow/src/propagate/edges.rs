@@ -339,7 +339,18 @@ impl Propagation<'_, '_> {
             ValueNode::Opaque(inst) => order[homes[inst]] >= start && !is_chosen(cell.base),
             _ => false,
         };
-        if current.status == Status::Live && current.cells.iter().any(in_loop) {
+        let mut in_round: SmallVec<[Cell; 2]> = current.cells.iter().copied().filter(in_loop).collect();
+        if let Some(own) = current.own
+            && current.status == Status::Live
+        {
+            // What points back to the object from something that hangs on it holds nothing.
+            in_round.retain(|cell| {
+                let hangs = self.view.hangs_on(cell.base, own);
+                current.cells.retain(|c| !hangs || c != cell);
+                !hangs
+            });
+        }
+        if current.status == Status::Live && !in_round.is_empty() {
             if let [only] = current.cells.as_slice() {
                 self.flow.left_in.push(*only);
             }

@@ -54,7 +54,8 @@ impl Summarizer<'_> {
                 None => {
                     let is_local = matches!(self.view.values.node(cell.base), ValueNode::Local(_) | ValueNode::Nothing);
                     let is_own = alternative.own.is_some_and(|own| self.view.values.is_reached_from(cell.base, own));
-                    held |= !is_local && !is_own;
+                    let mut hangs = || alternative.own.is_some_and(|own| self.view.hangs_on(cell.base, own));
+                    held |= !is_local && !is_own && !hangs();
                 }
             }
         }

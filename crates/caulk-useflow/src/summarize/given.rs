@@ -71,7 +71,8 @@ impl Summarizer<'_> {
                     }
                     match self.fate(&exit, own_cell) {
                         Fate::HandedOut(paths) => {
-                            destinations.extend(paths.into_iter().filter(|p| *p != path).map(Destination::Store));
+                            let others = paths.into_iter().filter(|p| *p != path);
+                            destinations.extend(others.map(|to| kept_or_stored(&path, to)));
                         }
                         // Somewhere that has no name for the caller.
                         Fate::Held => destinations.push(Destination::Keep),
@@ -157,4 +158,12 @@ impl Summarizer<'_> {
         }
         walkers
     }
+}
+
+/// Where a value goes, for callers. What hangs on a global too far down to be named is kept all the same.
+fn kept_or_stored(path: &AccessPath, to: AccessPath) -> Destination {
+    let is_global = matches!(to.root, PathRoot::Global(_));
+    let stored = Destination::Store(to);
+    let action = Action { subject: Subject::Value(path.clone()), to: stored.clone(), guard: Guard::Always };
+    if is_global && !action.matters() { Destination::Keep } else { stored }
 }

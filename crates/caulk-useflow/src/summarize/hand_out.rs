@@ -93,7 +93,8 @@ impl Summarizer<'_> {
                 id
             }
             None => {
-                blocks.push(Block { family: object.family, chain: object.chain.clone(), cases: cases.clone() });
+                let (family, chain) = (object.family, object.chain.clone());
+                blocks.push(Block { family, chain, doubt: object.doubt, cases: cases.clone() });
                 BlockId(blocks.len() as u32 - 1)
             }
         };

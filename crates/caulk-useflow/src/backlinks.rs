@@ -1,0 +1,117 @@
+//! Blocks that hang on an object and point back to it: the nodes of a list, whose last one leads to the head again.
+//!
+//! Such a block holds nothing. It lasts as long as the object does, so a reference in it keeps nobody alive.
+
+use caulk_ir::{Inst, InstId, Operand};
+use caulk_memory::{PathRoot, ValueId, ValueNode};
+use caulk_summary::{Action, Destination, Subject};
+
+use crate::function::View;
+
+/// Other names of a block that are looked through.
+const MAX_NAMES: usize = 4;
+
+/// Where a block goes, as far as one instruction tells.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Goes {
+    Nowhere,
+    /// Below the object.
+    Down,
+    Elsewhere,
+}
+
+impl View<'_> {
+    /// Whether a block that the function made is to be found below `own` and nowhere else.
+    pub fn hangs_on(&mut self, block: ValueId, own: ValueId) -> bool {
+        if let Some(known) = self.hanging.get(&(block, own)) {
+            return *known;
+        }
+        let hangs = self.goes_down_only(block, own);
+        self.hanging.insert((block, own), hangs);
+        hangs
+    }
+
+    fn goes_down_only(&self, block: ValueId, own: ValueId) -> bool {
+        let ValueNode::Opaque(made) = self.values.node(block) else { return false };
+        if block == own || self.calls[made].is_none() {
+            return false;
+        }
+        let mut names = vec![block];
+        let mut is_linked = false;
+        let mut next = 0;
+        while let Some(&name) = names.get(next) {
+            next += 1;
+            for (inst, kind) in self.body.insts.iter() {
+                if let Inst::Phi { incoming, .. } = kind {
+                    let is_chosen = incoming.iter().any(|(_, value)| self.is_into(*value, name));
+                    let choice = self.values.of_inst(inst).map(|cell| cell.base).filter(|_| is_chosen);
+                    names.extend(choice.filter(|c| !names.contains(c)));
+                }
+                match self.goes(inst, name, own, &names) {
+                    Goes::Nowhere => {}
+                    Goes::Down => is_linked = true,
+                    Goes::Elsewhere => return false,
+                }
+            }
+            if names.len() > MAX_NAMES {
+                return false;
+            }
+        }
+        is_linked
+    }
+
+    fn is_into(&self, operand: Operand, block: ValueId) -> bool {
+        self.values.of_operand(operand).is_some_and(|cell| cell.base == block)
+    }
+
+    fn goes(&self, inst: InstId, block: ValueId, own: ValueId, names: &[ValueId]) -> Goes {
+        match &self.body.insts[inst] {
+            Inst::Store { value, address, .. } if self.is_into(*value, block) => self.place_of(*address, own, names),
+            Inst::Return { value: Some(value) } if self.is_into(*value, block) => Goes::Elsewhere,
+            kind => match kind.call() {
+                Some(call) => {
+                    let given = call.args.iter().enumerate().filter(|(_, arg)| self.is_into(**arg, block));
+                    given.map(|(index, _)| self.given(inst, index as u32, own, names)).fold(Goes::Nowhere, worse)
+                }
+                None => Goes::Nowhere,
+            },
+        }
+    }
+
+    fn place_of(&self, address: Operand, own: ValueId, names: &[ValueId]) -> Goes {
+        match self.values.of_operand(address) {
+            Some(cell) if self.values.is_reached_from(cell.base, own) => Goes::Down,
+            Some(cell) if names.iter().any(|name| self.values.is_reached_from(cell.base, *name)) => Goes::Nowhere,
+            _ => Goes::Elsewhere,
+        }
+    }
+
+    /// What becomes of a block that a call is given.
+    fn given(&self, inst: InstId, index: u32, own: ValueId, names: &[ValueId]) -> Goes {
+        let Some(effect) = &self.calls[inst] else { return Goes::Nowhere };
+        if effect.unknown {
+            return Goes::Elsewhere;
+        }
+        let is_it = |a: &&Action| matches!(&a.subject, Subject::Value(path) if path.root == PathRoot::Param(index) && path.steps.is_empty());
+        let goes = |action: &Action| match &action.to {
+            Destination::Free { .. } | Destination::Renew => Goes::Nowhere,
+            Destination::Keep | Destination::Unknown => Goes::Elsewhere,
+            Destination::Store(to) => match to.root {
+                PathRoot::Param(other) => match self.body.insts[inst].call().and_then(|c| c.args.get(other as usize)) {
+                    Some(holder) => self.place_of(*holder, own, names),
+                    None => Goes::Elsewhere,
+                },
+                PathRoot::Return | PathRoot::Global(_) => Goes::Elsewhere,
+            },
+        };
+        effect.summary.actions.iter().filter(is_it).map(goes).fold(Goes::Nowhere, worse)
+    }
+}
+
+fn worse(one: Goes, other: Goes) -> Goes {
+    match (one, other) {
+        (Goes::Elsewhere, _) | (_, Goes::Elsewhere) => Goes::Elsewhere,
+        (Goes::Down, _) | (_, Goes::Down) => Goes::Down,
+        _ => Goes::Nowhere,
+    }
+}
