@@ -169,13 +169,13 @@ impl Machine<'_> {
             Some(object) => self.is_live(&state) && self.leads_to(&state, value, object),
             None => self.root(value).is_some(),
         };
-        if !concerns {
+        if !concerns || self.is_in_object(&state, site, result, path) {
             return out.push(state);
         }
         if action.to == Destination::Renew {
             return out.push(state);
         }
-        let decision = self.decide(&state, site, result, &action.guard);
+        let decision = self.decide_action(&state, site, result, action);
         // Where it was stored for certain it can be found there; `finish` sees to that.
         let is_seen = state.tracked.is_none() && matches!(action.to, Destination::Store(_));
         if is_seen && !matches!(decision, Decision::Hidden(_)) {
@@ -209,6 +209,14 @@ impl Machine<'_> {
                 }
             }
         }
+    }
+
+    /// Whether a path is a cell of the object itself. What points to itself is an empty list, or a buffer that is a part of it:
+    /// nobody frees or keeps it by that.
+    fn is_in_object(&mut self, state: &State, site: &Site<'_>, result: Option<TermId>, path: &AccessPath) -> bool {
+        let Some(object) = state.tracked else { return false };
+        let cell = self.path_address(state, site, result, path);
+        cell.is_some_and(|(address, _)| self.root(address) == Some(object))
     }
 
     fn perform(&mut self, state: &mut State, site: &Site<'_>, result: Option<TermId>, value: TermId, to: &Destination) {

@@ -3,7 +3,7 @@
 use caulk_ir::{CompareOp, Type};
 use caulk_memory::{AccessPath, Offset, PathRoot, PathStep, Relation};
 use caulk_solver::{TermId, Verdict};
-use caulk_summary::{Answer, Caller, Decision, Guard};
+use caulk_summary::{Action, Answer, Caller, Decision, Guard};
 
 use crate::call::Site;
 use crate::frame::{Class, field_class};
@@ -72,6 +72,16 @@ impl Machine<'_> {
         guard: &Guard,
     ) -> Decision<TermId> {
         caulk_summary::decide(&mut OnPath { machine: self, state, site, result }, guard)
+    }
+
+    pub fn decide_action(
+        &mut self,
+        state: &State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        action: &Action,
+    ) -> Decision<TermId> {
+        caulk_summary::decide_action(&mut OnPath { machine: self, state, site, result }, action)
     }
 
     /// Assumes that something that decides did not hold. False when it must.

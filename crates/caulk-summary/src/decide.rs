@@ -5,7 +5,7 @@
 
 use caulk_memory::{AccessPath, Relation};
 
-use crate::Guard;
+use crate::{Action, Destination, Guard};
 
 /// A call, as the function that makes it sees it.
 pub trait Caller {
@@ -71,6 +71,16 @@ pub fn decide<S: Caller>(caller: &mut S, guard: &Guard) -> Decision<S::Condition
     }
 }
 
+/// Whether an action on a value of the caller happens. Who does not ask whether a release was refused has no reason to expect it:
+/// `sqlite3_close(db);`.
+pub fn decide_action<S: Caller>(caller: &mut S, action: &Action) -> Decision<S::Condition> {
+    let is_told = matches!(action.guard, Guard::Told(..));
+    if is_told && matches!(action.to, Destination::Free { .. }) && !caller.uses_result() {
+        return Decision::Hidden(None);
+    }
+    decide(caller, &action.guard)
+}
+
 fn from_answer<C>(answer: Answer<C>) -> Decision<C> {
     match answer {
         Answer::Holds => Decision::Yes,
@@ -85,6 +95,7 @@ mod tests {
     use caulk_memory::PathRoot;
 
     use super::*;
+    use crate::Subject;
 
     /// Knows one thing of its first argument and one of the result; conditions are relations.
     #[derive(Default)]
@@ -162,6 +173,20 @@ mod tests {
         ];
         for (mut caller, guard, expected) in table {
             assert_eq!(decide(&mut caller, &guard), expected, "{guard:?}");
+        }
+    }
+
+    #[test]
+    fn a_release_that_nobody_asks_about_is_done() {
+        let guard = Guard::Told(Relation::ZERO, None);
+        let action = |to| Action { subject: Subject::Value(parameter(0)), to, guard: guard.clone() };
+        let (free, keep) = (action(Destination::Free { deep: false }), action(Destination::Keep));
+        let told = Decision::If(Relation::ZERO, Some(Relation::NONZERO));
+        for uses_result in [false, true] {
+            let mut caller = Known { uses_result, ..Known::default() };
+            let expected = if uses_result { told } else { Decision::Hidden(None) };
+            assert_eq!(decide_action(&mut caller, &free), expected);
+            assert_eq!(decide_action(&mut caller, &keep), told);
         }
     }
 

@@ -18,5 +18,5 @@ pub mod print;
 pub use action::{Action, Block, BlockId, Destination, ParamCall, Subject, Summary};
 pub use case::{Case, Known};
 pub use caulk_models::Room;
-pub use decide::{Answer, Caller, Decision, decide};
+pub use decide::{Answer, Caller, Decision, decide, decide_action};
 pub use guard::Guard;

@@ -154,7 +154,7 @@ fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Gu
             let to = Destination::Free { deep: element.is_some() };
             summary.actions.push(action(value(what), to, guard));
         }
-        EffectKind::Resize { from, into, family, .. } => {
+        EffectKind::Resize { from, into, family, zero, .. } => {
             let guard = match (&guard, model.comparison(Atom::Success)) {
                 (Guard::Always, Some(success)) => guard_of_comparison(success),
                 _ => guard,
@@ -163,6 +163,9 @@ fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Gu
             summary.actions.push(action(block, Destination::Store(path(into)), guard.clone()));
             // What the old block held is in the new one now.
             summary.actions.push(action(value(from), Destination::Free { deep: true }, guard));
+            let is_nothing = |size: &Place| Guard::Given(path(size), Relation::ZERO);
+            let freed = |size| action(value(from), Destination::Free { deep: true }, is_nothing(size));
+            summary.actions.extend(zero.iter().map(freed));
         }
         EffectKind::Alias { into, of: Pointer::Value(of) | Pointer::Inside(of) } => {
             summary.actions.push(action(value(of), Destination::Store(path(into)), guard));

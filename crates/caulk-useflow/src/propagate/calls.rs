@@ -115,7 +115,7 @@ impl Propagation<'_, '_> {
                 current.event = self.history.add(current.event, inst, Event::Renewed);
                 continue;
             }
-            let decided = self.decide(inst, &action.guard, current);
+            let decided = caulk_summary::decide_action(&mut OnWay { view: self.view, inst, current }, action);
             let is_alias = action.gives_back();
             match decided {
                 Decision::No => continue,
