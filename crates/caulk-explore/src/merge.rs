@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use caulk_ir::{BlockId, InstId};
+use caulk_ir::{BlockId, Inst, InstId};
 use caulk_solver::{SymbolId, TermId};
 
 use crate::frame::Class;
@@ -172,7 +172,12 @@ impl Search<'_, '_> {
     fn live_pointers(&mut self, block: BlockId) -> Rc<Vec<InstId>> {
         let frame = self.machine.frame;
         let live = self.live_pointers.entry(block).or_insert_with(|| {
-            let is_live = |v: &InstId| frame.liveness.is_live_in(block, *v);
+            // What was chosen on the way here is known, and may be all that names the object.
+            let is_chosen = |v: InstId| {
+                matches!(frame.body.insts[v], Inst::Phi { .. })
+                    && frame.body.blocks[block].insts().any(|inst| inst == v)
+            };
+            let is_live = |v: &InstId| frame.liveness.is_live_in(block, *v) || is_chosen(*v);
             Rc::new(frame.pointers.iter().copied().filter(is_live).collect())
         });
         live.clone()

@@ -18,6 +18,7 @@ use crate::freeing_loops::FreeingLoops;
 use crate::liveness::Liveness;
 use crate::modified::Modified;
 use crate::saved::Initial;
+use crate::settled::settled_pointers;
 use crate::stale::Answers;
 use crate::steps::Steps;
 use crate::survey::Survey;
@@ -56,6 +57,8 @@ pub struct View<'a> {
     pub initial: FxHashMap<Cell, Initial>,
     /// Blocks that hang on an object, as far as was asked: see [`crate::backlinks`].
     pub hanging: FxHashMap<(ValueId, ValueId), bool>,
+    /// Cells of local variables that one address is stored to, and nothing else: see [`settled_pointers`].
+    pub settled: FxHashMap<Cell, Option<Cell>>,
 }
 
 /// What a call does, as far as its targets agree.
@@ -107,6 +110,7 @@ impl<'a> View<'a> {
         }
         let inside = |inst: InstId| calls[inst].as_ref().and_then(|c| c.summary.result_inside);
         let values = ValueTable::new(program, unit, body, &inside);
+        let settled = settled_pointers(body, &values, &calls);
         let mut view = Self {
             program,
             config,
@@ -128,6 +132,7 @@ impl<'a> View<'a> {
             stale: vec![None; body.insts.len()].into(),
             initial: FxHashMap::default(),
             hanging: FxHashMap::default(),
+            settled,
             too_many_objects: false,
             block_runs: 0,
             loosely_told: false,
@@ -197,7 +202,7 @@ impl<'a> View<'a> {
         let mut cell = start;
         for (number, step) in path.steps.iter().enumerate() {
             if number > 0 {
-                cell = Cell { base: self.values.loaded(cell)?, offset: caulk_memory::Offset::ZERO };
+                cell = self.pointed_to(cell)?;
             }
             cell.offset = cell.offset.plus(step.offset);
             if let Some(field) = step.field {
@@ -205,6 +210,15 @@ impl<'a> View<'a> {
             }
         }
         Some(Resolved::Cell(cell))
+    }
+
+    /// What a cell points to. A pointer that a field of a local variable is set to once, and then handed on with the variable
+    /// (`info.content = &buffer; read(&info)`), leads where it was set to.
+    fn pointed_to(&mut self, cell: Cell) -> Option<Cell> {
+        match self.settled.get(&cell) {
+            Some(Some(known)) => Some(*known),
+            _ => Some(Cell { base: self.values.loaded(cell)?, offset: caulk_memory::Offset::ZERO }),
+        }
     }
 
     /// The value that is the subject of a callee's action, when it is known by something better than its holder.

@@ -38,6 +38,7 @@ mod propagate;
 mod refcount;
 mod saved;
 mod schedule;
+mod settled;
 mod slots;
 mod stale;
 mod steps;

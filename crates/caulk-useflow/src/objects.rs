@@ -189,8 +189,10 @@ fn place(view: &mut View<'_>, call: InstId, to: &AccessPath, object: &mut Fresh)
             object.is_part = false;
         }
         Some(Resolved::Cell(cell)) if !matches!(view.values.node(cell.base), ValueNode::Nothing) => {
-            object.first.add_cell(cell);
-            object.first.last_variable = variable_at(view, cell);
+            for place in view.choices(cell) {
+                object.first.add_cell(place);
+                object.first.last_variable = variable_at(view, place);
+            }
             // What hangs on the result of the same call is a part of it.
             if view.values.root(cell.base) != ValueNode::Opaque(call) {
                 object.is_part = false;

@@ -272,7 +272,9 @@ impl Propagation<'_, '_> {
         match self.view.resolve(inst, to) {
             Some(Resolved::Operand(Operand::Value(value))) => current.add_name(value),
             Some(Resolved::Cell(cell)) if !matches!(self.view.values.node(cell.base), ValueNode::Nothing) => {
-                self.hold(cell, current);
+                for place in self.view.choices(cell) {
+                    self.hold(place, current);
+                }
                 current.event = self.history.add(current.event, inst, Event::Stored);
             }
             _ => {

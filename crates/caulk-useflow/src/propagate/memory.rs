@@ -34,7 +34,9 @@ impl Propagation<'_, '_> {
             if matches!(self.view.values.node(cell.base), ValueNode::Nothing) {
                 return self.stored_somewhere(inst, value, current);
             }
-            self.hold(cell, current);
+            for place in self.view.choices(cell) {
+                self.hold(place, current);
+            }
             current.event = self.history.add(current.event, inst, Event::Stored);
             return;
         }

@@ -1,0 +1,99 @@
+//! Pointers whose target is known without following paths: addresses that are kept in a local variable, and addresses that are
+//! chosen between.
+
+use std::rc::Rc;
+
+use caulk_ir::entity::EntityVec;
+use caulk_ir::{Body, Inst, InstId, Operand, Type};
+use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueNode, ValueTable};
+use caulk_summary::Destination;
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
+
+use crate::function::{CallEffect, View};
+
+/// Cells of local variables to which one address is stored and, but for null, nothing else: `info.content = &buffer`. None: several
+/// are.
+pub fn settled_pointers(
+    body: &Body,
+    values: &ValueTable,
+    calls: &EntityVec<InstId, Option<Rc<CallEffect<'_>>>>,
+) -> FxHashMap<Cell, Option<Cell>> {
+    let mut settled: FxHashMap<Cell, Option<Cell>> = FxHashMap::default();
+    for inst in body.insts.values() {
+        let Inst::Store { ty: Type::Ptr, value, address, .. } = inst else { continue };
+        let Some(to) = values.of_operand(*address).filter(|cell| is_local(values, cell)) else { continue };
+        let stored = values.of_operand(*value);
+        if stored.is_some_and(|cell| values.node(cell.base) == ValueNode::Nothing) {
+            continue;
+        }
+        let target = stored.filter(|cell| is_address(values, cell));
+        let known = settled.entry(to).or_insert(target);
+        if *known != target {
+            *known = None;
+        }
+    }
+    if settled.values().any(Option::is_some) {
+        unsettle(body, values, calls, &mut settled);
+    }
+    settled
+}
+
+fn is_local(values: &ValueTable, cell: &Cell) -> bool {
+    matches!(values.node(cell.base), ValueNode::Local(_)) && matches!(cell.offset, Offset::Known(_))
+}
+
+/// Whether a value is the address of a variable, or one that the function was given.
+fn is_address(values: &ValueTable, cell: &Cell) -> bool {
+    matches!(values.node(cell.base), ValueNode::Local(_) | ValueNode::Param(_))
+        && matches!(cell.offset, Offset::Known(_))
+}
+
+/// What callees set to something else is not settled: the tail of a list that they append to.
+fn unsettle(
+    body: &Body,
+    values: &ValueTable,
+    calls: &EntityVec<InstId, Option<Rc<CallEffect<'_>>>>,
+    settled: &mut FxHashMap<Cell, Option<Cell>>,
+) {
+    for (inst, effect) in calls.iter() {
+        let (Some(effect), Some(call)) = (effect, body.insts[inst].call()) else { continue };
+        let stored = effect.summary.actions.iter().filter_map(|action| match &action.to {
+            Destination::Store(to) => Some(to),
+            _ => None,
+        });
+        for path in effect.summary.overwritten.iter().chain(stored) {
+            if let Some(cell) = cell_of(values, &call.args, path) {
+                settled.insert(cell, None);
+            }
+        }
+    }
+}
+
+/// The cell of a variable of the caller that a callee's path of one step is.
+fn cell_of(values: &ValueTable, args: &[Operand], path: &AccessPath) -> Option<Cell> {
+    let (PathRoot::Param(index), [step]) = (path.root, path.steps.as_slice()) else { return None };
+    let at = values.of_operand(*args.get(index as usize)?)?;
+    Some(Cell { base: at.base, offset: at.offset.plus(step.offset) })
+}
+
+impl View<'_> {
+    /// The places that a cell may be, where its address was chosen between some that are known: `to = flag ? &s->a : &s->b`.
+    pub fn choices(&self, cell: Cell) -> SmallVec<[Cell; 2]> {
+        let chosen = match self.values.node(cell.base) {
+            ValueNode::Opaque(inst) if cell.offset == Offset::ZERO => self.chosen_between(inst),
+            _ => None,
+        };
+        chosen.unwrap_or_else(|| smallvec![cell])
+    }
+
+    fn chosen_between(&self, inst: InstId) -> Option<SmallVec<[Cell; 2]>> {
+        let operands: SmallVec<[Operand; 2]> = match &self.body.insts[inst] {
+            Inst::Select { then, other, .. } => smallvec![*then, *other],
+            Inst::Phi { incoming, .. } if incoming.len() == 2 => incoming.iter().map(|(_, value)| *value).collect(),
+            _ => return None,
+        };
+        let is_known = |cell: &Cell| !matches!(self.values.node(cell.base), ValueNode::Opaque(_) | ValueNode::Nothing);
+        operands.into_iter().map(|operand| self.values.of_operand(operand).filter(is_known)).collect()
+    }
+}
