@@ -172,13 +172,11 @@ impl Search<'_, '_> {
     fn live_pointers(&mut self, block: BlockId) -> Rc<Vec<InstId>> {
         let frame = self.machine.frame;
         let live = self.live_pointers.entry(block).or_insert_with(|| {
-            // What was chosen on the way here is known, and may be all that names the object.
-            let is_chosen = |v: InstId| {
-                matches!(frame.body.insts[v], Inst::Phi { .. })
-                    && frame.body.blocks[block].insts().any(|inst| inst == v)
-            };
-            let is_live = |v: &InstId| frame.liveness.is_live_in(block, *v) || is_chosen(*v);
-            Rc::new(frame.pointers.iter().copied().filter(is_live).collect())
+            let is_live = |v: &InstId| frame.liveness.is_live_in(block, *v);
+            let live = frame.pointers.iter().copied().filter(is_live);
+            // What was chosen on the way here may be all that names the object.
+            let is_choice = |v: &InstId| matches!(frame.body.insts[*v], Inst::Phi { .. });
+            Rc::new(live.chain(frame.body.blocks[block].insts().take_while(is_choice)).collect())
         });
         live.clone()
     }
