@@ -1,24 +1,27 @@
-//! Owning slots that are overwritten: a function puts a fresh block into a field of a structure that was there before, and what
-//! the field held is neither freed nor moved.
+//! Owning slots that are overwritten: a function puts a fresh block into a field of a structure that was there before, or clears
+//! the structure, and what the field held is neither freed nor moved.
 //!
-//! Whether the field may have held anything is not known from the function alone. What other writers of the field do tells:
-//! where they free first, it is usually full. Functions are looked at once more, with the final summaries.
+//! Whether the field may have held anything is rarely known from the function alone. What other writers of the field do tells, and
+//! what is done to other fields of the same structure ([`crate::sisters`]): where they free first, it is usually full. Functions
+//! are looked at once more, with the final summaries.
 
 use caulk_ir::{Inst, InstId, Operand};
-use caulk_memory::{Cell, PathRoot, ValueId, ValueNode};
+use caulk_memory::{Cell, Offset, ValueId, ValueNode};
 use caulk_models::FamilyId;
-use caulk_program::FuncId;
-use caulk_summary::{BlockId, Destination, Subject};
+use caulk_program::{FuncId, TypeId};
+use caulk_summary::BlockId;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::alternative::Status;
 use crate::candidate::{Candidate, Kind, Loss};
+use crate::facts::number_of;
 use crate::function::View;
 use crate::holders::{Holder, Holders};
 use crate::objects::given_start;
 use crate::propagate::{Propagation, Start};
 use crate::schedule::Analysis;
+use crate::sisters::{Known, Sisters};
 use crate::slots::{Slot, SlotTable};
 use crate::summarize::{Fate, Summarizer, World};
 
@@ -26,33 +29,67 @@ use crate::summarize::{Fate, Summarizer, World};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
     FreesFirst,
-    /// Loses it at a store. `is_setup`: the function puts the structure into its first state, or is likely to.
+    /// Loses it at a store.
     Overwrites {
         store: InstId,
         holder: Holder,
-        is_setup: bool,
+        sign: Sign,
     },
+}
+
+/// What the function itself tells about whether the slot held anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    /// It puts the structure into its first state, or is likely to.
+    SetsUp,
+    None,
+    /// It has found the field not null, or clears a structure of which it frees other fields.
+    Full,
+}
+
+/// A slot that a function fills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Filled {
+    slot: Slot,
+    /// The structure as a whole, and how the function knows it.
+    of: (TypeId, Known),
+    /// Other fields of the structure are asked about.
+    asks_sibling: bool,
+    manner: Manner,
 }
 
 /// Candidates of owning slots that are overwritten.
 pub fn overwritten_slots(world: &World<'_>, analysis: &Analysis, table: &SlotTable) -> Vec<Candidate> {
-    let fills_owned = |f: &FuncId| analysis.reports[f.0 as usize].slots.filled.iter().any(|(s, _)| table.is_owning(s));
-    let writers: Vec<FuncId> = world.program.functions().filter(fills_owned).collect();
-    let found: Vec<Vec<(Slot, Manner)>> =
-        writers.par_iter().with_max_len(4).map(|f| manners(world, analysis, table, *f)).collect();
+    let uses_owned = |f: &FuncId| {
+        let slots = &analysis.reports[f.0 as usize].slots;
+        slots.clears || slots.filled.iter().any(|(s, _)| table.is_owning(s))
+    };
+    let writers: Vec<FuncId> = world.program.functions().filter(uses_owned).collect();
+    let found: Vec<Vec<Filled>> =
+        writers.par_iter().with_max_len(4).map(|f| filled_by(world, analysis, table, *f)).collect();
     let mut careful: FxHashMap<Slot, FxHashSet<FuncId>> = FxHashMap::default();
-    for (function, manners) in writers.iter().zip(&found) {
-        for (slot, _) in manners.iter().filter(|(_, m)| *m == Manner::FreesFirst) {
-            careful.entry(*slot).or_default().insert(*function);
+    let mut sisters = Sisters::new(world.program);
+    for (&function, filled) in writers.iter().zip(&found) {
+        for filled in filled.iter().filter(|filled| filled.manner == Manner::FreesFirst) {
+            careful.entry(filled.slot).or_default().insert(function);
+            sisters.add_careful(function, filled.of.0, filled.of.1);
         }
     }
     let mut holders = Holders::new(world.program, analysis);
     let mut candidates = Vec::new();
-    for (&function, manners) in writers.iter().zip(&found) {
-        for &(slot, manner) in manners {
-            let Manner::Overwrites { store, holder, is_setup } = manner else { continue };
-            let others_free = careful.get(&slot).is_some_and(|by| by.iter().any(|f| *f != function));
-            let is_full = others_free && !is_setup && !table.is_emptied(&slot) && holders.existed(function, holder);
+    for (&function, filled) in writers.iter().zip(&found) {
+        for &Filled { slot, of: (ty, known), asks_sibling, manner } in filled {
+            let Manner::Overwrites { store, holder, sign } = manner else { continue };
+            let is_full = match sign {
+                Sign::Full => true,
+                Sign::SetsUp => false,
+                Sign::None => {
+                    let others_free = careful.get(&slot).is_some_and(|by| by.iter().any(|f| *f != function));
+                    let is_emptied = table.is_emptied(&slot);
+                    let by_others = others_free && !is_emptied && holders.existed(function, holder);
+                    by_others || (!asks_sibling && sisters.free_first(function, ty, known))
+                }
+            };
             candidates.push(candidate(function, store, slot, table.origin(&slot), !is_full));
         }
     }
@@ -77,39 +114,79 @@ fn candidate(function: FuncId, store: InstId, slot: Slot, origin: (FuncId, u32),
     }
 }
 
-/// What a function does with the old contents of the owning slots it fills.
-fn manners(world: &World<'_>, analysis: &Analysis, table: &SlotTable, function: FuncId) -> Vec<(Slot, Manner)> {
+/// What a function does with the old contents of the owning slots it fills or clears.
+fn filled_by(world: &World<'_>, analysis: &Analysis, table: &SlotTable, function: FuncId) -> Vec<Filled> {
     let Some(body) = world.program.body(function) else { return Vec::new() };
     let summary_of = |f: FuncId| Some(analysis.summary(f));
     let mut summarizer = Summarizer::new(world, function, &body, &summary_of, analysis.special(function));
     let mut found = Vec::new();
-    for cell in filled_cells(&summarizer.view, table) {
-        let Some(slot) = summarizer.view.values.own_field(cell) else { continue };
-        if let Some(manner) = manner(&mut summarizer, cell)
-            && !found.contains(&(slot, manner))
-        {
-            found.push((slot, manner));
+    let mut cells = filled_cells(&summarizer.view, table);
+    cells.extend(cleared_cells(&summarizer.view, table));
+    cells.sort();
+    cells.dedup();
+    for cell in cells {
+        let view = &summarizer.view;
+        let Some(slot) = slot_at(view, cell) else { continue };
+        let of = (view.values.structure(cell.base).unwrap_or(slot.0), Known::new(view, cell.base));
+        let Some(manner) = manner(&mut summarizer, cell) else { continue };
+        let filled = Filled { slot, of, asks_sibling: summarizer.asks_sibling(cell), manner };
+        if !found.contains(&filled) {
+            found.push(filled);
         }
     }
     found
 }
 
-/// Owning fields of structures that the function did not make itself, into which it stores a fresh block. Sorted.
+/// Owning fields of structures that the function did not make itself, into which it stores a fresh block.
 fn filled_cells(view: &View<'_>, table: &SlotTable) -> Vec<Cell> {
-    let mut cells: Vec<Cell> = view
-        .body
-        .insts
-        .values()
-        .filter_map(|inst| match inst {
-            Inst::Store { value, address, .. } if is_fresh(view, *value) => view.values.of_operand(*address),
-            _ => None,
-        })
+    let stores = view.body.insts.values().filter_map(|inst| match inst {
+        Inst::Store { value, address, .. } if is_fresh(view, *value) => view.values.of_operand(*address),
+        _ => None,
+    });
+    stores
         .filter(|cell| view.values.own_field(*cell).is_some_and(|slot| table.is_owning(&slot)))
         .filter(|cell| view.values.is_exact(view.body, cell.base))
-        .collect();
-    cells.sort();
-    cells.dedup();
+        .collect()
+}
+
+/// Owning fields of structures that the function sets to zero as a whole.
+fn cleared_cells(view: &View<'_>, table: &SlotTable) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for inst in view.body.insts.values() {
+        let Some((cell, length)) = cleared(view, inst) else { continue };
+        let Some(ty) = cleared_structure(view, cell, length) else { continue };
+        let owned = view.program.type_info(ty).fields.iter().filter(|f| table.is_filled(&(ty, f.offset)));
+        cells.extend(owned.map(|f| Cell { offset: cell.offset.plus(Offset::Known(f.offset as i64)), ..cell }));
+    }
     cells
+}
+
+/// `memset(structure, 0, n)` of one structure that is not the function's own.
+fn cleared(view: &View<'_>, inst: &Inst) -> Option<(Cell, u64)> {
+    let Inst::Fill { dst, byte, len } = inst else { return None };
+    let number = |operand: Operand| view.body.constant(operand).and_then(number_of);
+    let length = number(*len).filter(|_| number(*byte) == Some(0))?;
+    let cell = view.values.of_operand(*dst).filter(|cell| cell.offset == Offset::ZERO)?;
+    let is_known = view.values.is_exact(view.body, cell.base) && holder_of(view, cell.base).is_some();
+    is_known.then_some((cell, u64::try_from(length).ok()?))
+}
+
+/// The structure that is cleared, if it is cleared as a whole.
+fn cleared_structure(view: &View<'_>, cell: Cell, length: u64) -> Option<TypeId> {
+    let ty = view.values.structure(cell.base)?;
+    (view.program.type_info(ty).size == length).then_some(ty)
+}
+
+/// The field that a cell is: as the code names it, or as the type of its structure says.
+fn slot_at(view: &View<'_>, cell: Cell) -> Option<Slot> {
+    let by_type = || {
+        let ty = view.values.structure(cell.base)?;
+        match cell.offset {
+            Offset::Known(offset) => Some((ty, u64::try_from(offset).ok()?)),
+            Offset::Any => None,
+        }
+    };
+    view.values.own_field(cell).or_else(by_type)
 }
 
 /// Whether a value is what a call has just allocated.
@@ -117,10 +194,7 @@ fn is_fresh(view: &View<'_>, value: Operand) -> bool {
     let Some(ValueNode::Opaque(inst)) = view.values.of_operand(value).map(|c| view.values.node(c.base)) else {
         return false;
     };
-    let is_result = |to: &Destination| matches!(to, Destination::Store(path) if path.root == PathRoot::Return && path.steps.is_empty());
-    view.calls[inst].as_ref().is_some_and(|effect| {
-        effect.summary.actions.iter().any(|a| matches!(a.subject, Subject::Alloc(_)) && is_result(&a.to))
-    })
+    view.calls[inst].as_ref().is_some_and(|effect| effect.summary.returns_fresh())
 }
 
 fn manner(summarizer: &mut Summarizer<'_>, cell: Cell) -> Option<Manner> {
@@ -136,22 +210,35 @@ fn manner(summarizer: &mut Summarizer<'_>, cell: Cell) -> Option<Manner> {
         let is_lost = alternative.status == Status::Live && !alternative.cells.contains(&cell);
         if is_lost
             && let Some((place, true)) = alternative.lost
-            && is_fill(&summarizer.view, place)
+            && is_fill(&summarizer.view, place, cell)
             && matches!(summarizer.fate(&exit, Some(cell)), Fate::Leaked)
         {
             lost_at = lost_at.or(Some(place));
         }
     }
     match lost_at {
-        Some(store) => {
-            Some(Manner::Overwrites { store, holder, is_setup: sets_up(&summarizer.view, cell.base) || is_freed })
-        }
+        Some(store) => Some(Manner::Overwrites { store, holder, sign: sign(summarizer, cell, store, is_freed) }),
         None => is_freed.then_some(Manner::FreesFirst),
     }
 }
 
-fn is_fill(view: &View<'_>, place: InstId) -> bool {
-    matches!(view.body.insts[place], Inst::Store { value, .. } if is_fresh(view, value))
+fn sign(summarizer: &mut Summarizer<'_>, cell: Cell, store: InstId, is_freed: bool) -> Sign {
+    let clears = matches!(summarizer.view.body.insts[store], Inst::Fill { .. });
+    if is_freed {
+        return Sign::SetsUp;
+    }
+    if summarizer.is_full_at(cell, store) || (clears && summarizer.frees_sibling(cell, store)) {
+        return Sign::Full;
+    }
+    if clears || sets_up(&summarizer.view, cell.base) { Sign::SetsUp } else { Sign::None }
+}
+
+/// Whether a field is lost by being filled anew or cleared, not by what else may overwrite it.
+fn is_fill(view: &View<'_>, place: InstId, cell: Cell) -> bool {
+    match &view.body.insts[place] {
+        Inst::Store { value, .. } => is_fresh(view, *value),
+        inst => cleared(view, inst).is_some_and(|(at, _)| at.base == cell.base),
+    }
 }
 
 /// Whose structure a value leads to. None: the function's own, which it has just made.

@@ -40,6 +40,8 @@ pub struct SlotUse {
     pub maybe_ended: Vec<TypeId>,
     /// Types of variables that are structures themselves.
     pub by_value: Vec<TypeId>,
+    /// Bytes are set to a value somewhere: a structure may be cleared.
+    pub clears: bool,
 }
 
 impl SlotUse {
@@ -96,6 +98,7 @@ pub fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
             }
         }
     }
+    slots.clears = view.body.insts.values().any(|inst| matches!(inst, Inst::Fill { .. }));
     let unit = view.program.function(view.id).unit;
     let variables = view.body.vars.values().filter(|var| var.pointee.depth == 0).filter_map(|var| var.pointee.target);
     slots.by_value = variables.map(|ty| view.program.resolve_struct(unit, ty)).collect();
@@ -307,6 +310,11 @@ impl SlotTable {
     /// Whether a slot somewhere receives fresh memory and somewhere is freed.
     pub fn is_owning(&self, slot: &Slot) -> bool {
         self.filled.contains_key(slot) && self.freed.contains(slot)
+    }
+
+    /// Whether a slot somewhere receives fresh memory.
+    pub fn is_filled(&self, slot: &Slot) -> bool {
+        self.filled.contains_key(slot)
     }
 
     pub fn is_emptied(&self, slot: &Slot) -> bool {

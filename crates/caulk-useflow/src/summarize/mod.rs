@@ -84,7 +84,7 @@ pub struct Summarizer<'a> {
     may_return_null: bool,
     /// Places of the caller that are filled with a fresh block, and the call that makes it.
     refilled: Vec<(AccessPath, InstId)>,
-    dominators: DominatorTree,
+    pub(crate) dominators: DominatorTree,
     /// Arguments of which a bound kept us from finding out what is done to them.
     not_known: BTreeSet<PathRoot>,
 }

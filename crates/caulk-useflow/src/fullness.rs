@@ -1,0 +1,84 @@
+//! Whether a field is known to hold something at a place of a function, or to be asked about there.
+
+use caulk_ir::{BlockId, CompareOp, Constant, Inst, InstId, Operand};
+use caulk_memory::{Cell, ValueId};
+use caulk_summary::{Destination, Subject};
+
+use crate::summarize::Summarizer;
+
+impl Summarizer<'_> {
+    /// Whether every way to an instruction has found the field not null, or has used what it points to.
+    pub(crate) fn is_full_at(&mut self, cell: Cell, at: InstId) -> bool {
+        let Some(old) = self.view.values.known_load(cell) else { return false };
+        let home = self.view.homes[at];
+        let comes_before = |inst: InstId| {
+            let block = self.view.homes[inst];
+            if block == home { inst < at } else { self.dominators.dominates(block, home) }
+        };
+        let points_to_old = |operand: &Operand| self.view.values.of_operand(*operand).is_some_and(|c| c.base == old);
+        let is_used = |(inst, kind): (InstId, &Inst)| match kind {
+            Inst::Load { address, .. } | Inst::Store { address, .. } => points_to_old(address) && comes_before(inst),
+            _ => false,
+        };
+        let body = self.view.body;
+        if body.insts.iter().any(is_used) {
+            return true;
+        }
+        let predecessors = body.predecessors();
+        let is_only_way = |side: BlockId| self.dominators.dominates(side, home) && predecessors[side].len() == 1;
+        body.blocks.keys().filter_map(|block| self.nonnull_side(block, cell)).any(is_only_way)
+    }
+
+    /// Where a branch goes if the field is not null.
+    fn nonnull_side(&self, block: BlockId, cell: Cell) -> Option<BlockId> {
+        let body = self.view.body;
+        let Inst::Branch { cond: Operand::Value(cond), then, other } = body.terminator(block) else { return None };
+        let (op, tested) = self.null_test(*cond)?;
+        let is_it = tested == cell && then != other;
+        match op {
+            CompareOp::Ne if is_it => Some(*then),
+            CompareOp::Eq if is_it => Some(*other),
+            _ => None,
+        }
+    }
+
+    /// A comparison of a field with null.
+    fn null_test(&self, compare: InstId) -> Option<(CompareOp, Cell)> {
+        let body = self.view.body;
+        let Inst::Compare { op, lhs: Operand::Value(lhs), rhs, .. } = &body.insts[compare] else { return None };
+        let Inst::Load { address, .. } = &body.insts[*lhs] else { return None };
+        let is_null = matches!(body.constant(*rhs), Some(Constant::Null));
+        Some((*op, self.view.values.of_operand(*address)?)).filter(|_| is_null)
+    }
+
+    /// Whether the function asks whether some other field of the structure is null: that may well tell whether this one is.
+    pub(crate) fn asks_sibling(&self, cell: Cell) -> bool {
+        let is_sibling = |tested: Cell| tested.base == cell.base && tested.offset != cell.offset;
+        self.view.body.insts.keys().filter_map(|inst| self.null_test(inst)).any(|(_, tested)| is_sibling(tested))
+    }
+
+    /// Whether some call that may come before an instruction frees another field of the structure.
+    pub(crate) fn frees_sibling(&mut self, cell: Cell, before: InstId) -> bool {
+        let place = |inst: InstId| (self.view.order[self.view.homes[inst]], inst);
+        let comes_before = |inst: &InstId| place(*inst) < place(before);
+        let calls = self.view.calls.iter().filter(|(_, c)| c.is_some()).map(|(inst, _)| inst);
+        let calls: Vec<InstId> = calls.filter(comes_before).collect();
+        calls.into_iter().any(|call| {
+            let Some(effect) = self.view.calls[call].clone() else { return false };
+            effect.summary.actions.iter().any(|action| match (&action.subject, &action.to) {
+                (Subject::Value(path), Destination::Free { .. }) if action.guard.is_own() => {
+                    let freed = self.view.resolve_value(call, path);
+                    freed.is_some_and(|value| self.is_sibling(value, cell))
+                }
+                _ => false,
+            })
+        })
+    }
+
+    fn is_sibling(&self, value: ValueId, cell: Cell) -> bool {
+        match self.view.values.node(value) {
+            caulk_memory::ValueNode::Load(base, offset) => base == cell.base && offset != cell.offset,
+            _ => false,
+        }
+    }
+}
