@@ -19,8 +19,6 @@ pub enum Event {
     Overwritten,
     OutOfScope,
     FreedWithHolder,
-    /// A callee did one of several things: which, as a number of its guarded summary.
-    Part(FuncId, u32),
     /// Inside of a callee, a branch or switch went to its `n`-th successor.
     Inside(FuncId, InstId, u32),
 }

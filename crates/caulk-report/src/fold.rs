@@ -26,12 +26,7 @@ fn is_essential(kind: StepKind) -> bool {
         | StepKind::FreedWithHolder
         | StepKind::OutOfScope
         | StepKind::Leaked => true,
-        StepKind::Branch
-        | StepKind::LoopEntered
-        | StepKind::LoopLeft
-        | StepKind::Case
-        | StepKind::Call
-        | StepKind::Returned => false,
+        StepKind::Branch | StepKind::LoopEntered | StepKind::LoopLeft | StepKind::Case => false,
     }
 }
 

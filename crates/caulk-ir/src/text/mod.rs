@@ -76,11 +76,6 @@ pub fn print_function(unit: &Unit, function: FunctionId, body: &Body) -> String 
     out
 }
 
-/// One instruction as text, without its place; for messages.
-pub fn print_inst(unit: &Unit, function: FunctionId, body: &Body, inst: InstId) -> String {
-    Printer::new(unit).body(function, body).inst(inst)
-}
-
 pub fn write_unit(out: &mut dyn fmt::Write, unit: &Unit) -> fmt::Result {
     Printer::new(unit).unit(out)
 }

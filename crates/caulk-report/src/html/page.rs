@@ -155,7 +155,7 @@ fn class(kind: StepKind) -> &'static str {
     match kind {
         StepKind::Allocated => "made",
         StepKind::Leaked => "end",
-        StepKind::NotTaken | StepKind::Call | StepKind::Stored => "call",
+        StepKind::NotTaken | StepKind::Stored => "call",
         _ => "branch",
     }
 }
