@@ -38,7 +38,12 @@ struct Way<'e> {
 
 impl Machine<'_> {
     /// All ways a call may go, by the guarded summaries of the functions it may reach.
-    pub fn apply_effects(&mut self, state: State, site: &Site<'_>, effects: &[(FuncId, Arc<Effects>)]) -> States {
+    pub(crate) fn apply_effects(
+        &mut self,
+        state: State,
+        site: &Site<'_>,
+        effects: &[(FuncId, Arc<Effects>)],
+    ) -> States {
         let mut ways: Vec<Way<'_>> = Vec::new();
         for (target, effects) in effects {
             self.opaque.extend(&effects.opaque);

@@ -15,7 +15,7 @@ use crate::symbols::{Origin, Part};
 use crate::witness::Event;
 
 impl Machine<'_> {
-    pub fn apply_summary(
+    pub(crate) fn apply_summary(
         &mut self,
         mut state: State,
         site: &Site<'_>,

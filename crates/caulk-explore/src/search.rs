@@ -19,7 +19,7 @@ use crate::witness::Event;
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug)]
-pub enum Goal<'g> {
+pub(crate) enum Goal<'g> {
     /// Paths on which the object of these candidates is left to nobody.
     Leaks { wanted: Wanted, candidates: &'g [&'g Candidate] },
     /// All that a caller can see.
@@ -28,7 +28,7 @@ pub enum Goal<'g> {
 
 /// A path on which a candidate's object is lost.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub(crate) struct Found {
     pub steps: Vec<(InstId, Event)>,
     pub is_blurred: bool,
     /// Some allocation had to fail.
@@ -51,12 +51,12 @@ impl Found {
 }
 
 /// The end of a path, for summaries.
-pub struct End {
+pub(crate) struct End {
     pub state: State,
     pub result: Option<TermId>,
 }
 
-pub struct Search<'a, 'g> {
+pub(crate) struct Search<'a, 'g> {
     pub machine: Machine<'a>,
     goal: Goal<'g>,
     pending: BTreeMap<u32, Vec<State>>,
@@ -84,7 +84,7 @@ pub struct Search<'a, 'g> {
 }
 
 impl<'a, 'g> Search<'a, 'g> {
-    pub fn new(mut machine: Machine<'a>, goal: Goal<'g>, max_steps: usize) -> Self {
+    pub(crate) fn new(mut machine: Machine<'a>, goal: Goal<'g>, max_steps: usize) -> Self {
         machine.follows_all = matches!(goal, Goal::Effects);
         let frame = machine.frame;
         let everywhere = || vec![true; frame.body.blocks.len()].into();
@@ -119,12 +119,12 @@ impl<'a, 'g> Search<'a, 'g> {
         }
     }
 
-    pub fn run(&mut self) {
+    pub(crate) fn run(&mut self) {
         self.run_from(&[]);
     }
 
     /// `givens`: what callers are known to give, each a start of its own.
-    pub fn run_from(&mut self, givens: &[Given]) {
+    pub(crate) fn run_from(&mut self, givens: &[Given]) {
         let starts: Vec<State> = match givens {
             [] => vec![self.machine.start()],
             givens => {
@@ -463,11 +463,11 @@ impl<'a, 'g> Search<'a, 'g> {
         }
     }
 
-    pub fn is_leak_search(&self) -> bool {
+    pub(crate) fn is_leak_search(&self) -> bool {
         matches!(self.goal, Goal::Leaks { .. })
     }
 
-    pub fn is_over_budget(&self) -> bool {
+    pub(crate) fn is_over_budget(&self) -> bool {
         self.machine.steps > self.max_steps
     }
 }

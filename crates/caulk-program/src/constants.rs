@@ -24,7 +24,7 @@ pub(crate) struct Constants {
 
 impl Constants {
     /// `is_closed` tells of which variables all writers were read.
-    pub fn new(
+    pub(crate) fn new(
         world: &World<'_>,
         facts: &[Facts],
         variables: &Variables,
@@ -44,7 +44,7 @@ impl Constants {
     }
 
     /// Puts constants in place of the values they are known to be.
-    pub fn fold(&self, map: &UnitMap, body: &mut Body) {
+    pub(crate) fn fold(&self, map: &UnitMap, body: &mut Body) {
         let mut known: Vec<(InstId, Constant)> = Vec::new();
         for (id, inst) in body.insts.iter() {
             let found = match inst {

@@ -22,7 +22,7 @@ enum Goes {
 
 impl View<'_> {
     /// Whether a block that the function made is to be found below `own` and nowhere else.
-    pub fn hangs_on(&mut self, block: ValueId, own: ValueId) -> bool {
+    pub(crate) fn hangs_on(&mut self, block: ValueId, own: ValueId) -> bool {
         if let Some(known) = self.hanging.get(&(block, own)) {
             return *known;
         }

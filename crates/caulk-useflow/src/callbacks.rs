@@ -16,13 +16,13 @@ use crate::function::View;
 use crate::summarize::{World, summarize};
 
 /// Calls whose effect is known better than from their targets' summaries. Sorted.
-pub type Special = Vec<(InstId, Arc<Summary>)>;
+pub(crate) type Special = Vec<(InstId, Arc<Summary>)>;
 
 /// Parameters, and the functions they are.
 type Bound = SmallVec<[(u32, FuncId); 1]>;
 
 /// The better effect of a call, if there is one.
-pub fn special(known: &Special, call: InstId) -> Option<&Arc<Summary>> {
+pub(crate) fn special(known: &Special, call: InstId) -> Option<&Arc<Summary>> {
     known.binary_search_by_key(&call, |(inst, _)| *inst).ok().map(|at| &known[at].1)
 }
 
@@ -38,12 +38,12 @@ fn called_param(body: &Body, call: &CallData) -> Option<u32> {
 }
 
 /// Whether a body calls any of its parameters.
-pub fn calls_parameters(body: &Body) -> bool {
+pub(crate) fn calls_parameters(body: &Body) -> bool {
     body.insts.values().any(|inst| inst.call().is_some_and(|call| called_param(body, call).is_some()))
 }
 
 /// Functions with a body that a function gives by name to what it calls.
-pub fn given_by_name(program: &Program, function: FuncId, body: &Body) -> Vec<FuncId> {
+pub(crate) fn given_by_name(program: &Program, function: FuncId, body: &Body) -> Vec<FuncId> {
     let unit = program.function(function).unit;
     let mut given = Vec::new();
     for call in body.insts.values().filter_map(Inst::call) {
@@ -59,7 +59,7 @@ pub fn given_by_name(program: &Program, function: FuncId, body: &Body) -> Vec<Fu
 }
 
 /// The calls of a function through its parameters, its own and those of functions it passes them on to.
-pub fn param_calls(view: &mut View<'_>) -> Vec<ParamCall> {
+pub(crate) fn param_calls(view: &mut View<'_>) -> Vec<ParamCall> {
     let mut found = Vec::new();
     for site in view.program.call_sites(view.id) {
         let Some(call) = view.body.insts[site.inst].call() else { continue };
@@ -88,7 +88,7 @@ pub fn param_calls(view: &mut View<'_>) -> Vec<ParamCall> {
 }
 
 /// What the calls of a function do where it gives them functions by name. `summary_of`: what is known of each function.
-pub fn special_calls<'s>(
+pub(crate) fn special_calls<'s>(
     world: &World<'_>,
     function: FuncId,
     body: &Body,

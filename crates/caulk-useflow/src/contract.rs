@@ -21,7 +21,13 @@ fn promise(program: &Program, models: &Models, function: FuncId) -> Option<Summa
 }
 
 /// Adds to a summary what the library promises of the function, and takes away what contradicts it.
-pub fn rely_on_contract(program: &Program, models: &Models, function: FuncId, body: &Body, summary: &mut Summary) {
+pub(crate) fn rely_on_contract(
+    program: &Program,
+    models: &Models,
+    function: FuncId,
+    body: &Body,
+    summary: &mut Summary,
+) {
     let Some(mut promise) = promise(program, models, function) else { return };
     if let Some(result) = constant_result(body).and_then(number_of) {
         promise.actions.retain_mut(|action| is_told_by(action, result));
@@ -54,7 +60,7 @@ pub fn rely_on_contract(program: &Program, models: &Models, function: FuncId, bo
 
 /// What a function does to the room of a container that only passes on what it is given, and what it gets: the typed functions
 /// that macros make around those for untyped pointers.
-pub fn room_of_wrapper<'s>(
+pub(crate) fn room_of_wrapper<'s>(
     program: &Program,
     function: FuncId,
     body: &Body,

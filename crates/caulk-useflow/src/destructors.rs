@@ -26,7 +26,7 @@ const MIN_RELEASED: usize = 2;
 const MIN_SHARE: usize = 3;
 
 /// Candidates of all destructors.
-pub fn unseen_by_destructors(world: &World<'_>, analysis: &Analysis, table: &SlotTable) -> Vec<Candidate> {
+pub(crate) fn unseen_by_destructors(world: &World<'_>, analysis: &Analysis, table: &SlotTable) -> Vec<Candidate> {
     let owned = table.by_type();
     let concerns = |f: &FuncId| {
         let slots = &analysis.reports[f.0 as usize].slots;

@@ -35,7 +35,7 @@ enum Manner {
 }
 
 /// Candidates of owning slots that are overwritten.
-pub fn overwritten_slots(world: &World<'_>, analysis: &Analysis, table: &SlotTable) -> Vec<Candidate> {
+pub(crate) fn overwritten_slots(world: &World<'_>, analysis: &Analysis, table: &SlotTable) -> Vec<Candidate> {
     let fills_owned = |f: &FuncId| analysis.reports[f.0 as usize].slots.filled.iter().any(|(s, _)| table.is_owning(s));
     let writers: Vec<FuncId> = world.program.functions().filter(fills_owned).collect();
     let found: Vec<Vec<(Slot, Manner)>> =

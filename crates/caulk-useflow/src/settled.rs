@@ -14,7 +14,7 @@ use crate::function::{CallEffect, View};
 
 /// Cells of local variables to which one address is stored and, but for null, nothing else: `info.content = &buffer`. None: several
 /// are.
-pub fn settled_pointers(
+pub(crate) fn settled_pointers(
     body: &Body,
     values: &ValueTable,
     calls: &EntityVec<InstId, Option<Rc<CallEffect<'_>>>>,
@@ -79,7 +79,7 @@ fn cell_of(values: &ValueTable, args: &[Operand], path: &AccessPath) -> Option<C
 
 impl View<'_> {
     /// The places that a cell may be, where its address was chosen between some that are known: `to = flag ? &s->a : &s->b`.
-    pub fn choices(&self, cell: Cell) -> SmallVec<[Cell; 2]> {
+    pub(crate) fn choices(&self, cell: Cell) -> SmallVec<[Cell; 2]> {
         let chosen = match self.values.node(cell.base) {
             ValueNode::Opaque(inst) if cell.offset == Offset::ZERO => self.chosen_between(inst),
             _ => None,

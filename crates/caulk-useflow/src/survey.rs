@@ -24,7 +24,7 @@ pub struct Survey {
     pub modified: Modified,
 }
 
-pub fn survey(program: &Program) -> Survey {
+pub(crate) fn survey(program: &Program) -> Survey {
     let functions: Vec<FuncId> = program.functions().collect();
     let looks: Vec<_> = functions
         .par_iter()

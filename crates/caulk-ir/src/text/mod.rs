@@ -51,7 +51,7 @@ mod words;
 use std::fmt;
 
 use crate::body::Body;
-use crate::entity::{FunctionId, InstId};
+use crate::entity::FunctionId;
 use crate::unit::Unit;
 
 pub use error::ParseError;

@@ -11,7 +11,7 @@ use crate::guards::returned;
 use crate::history::Event;
 use crate::objects::Fresh;
 
-pub enum Fate {
+pub(crate) enum Fate {
     /// Freed, kept or given away.
     Settled,
     /// Held by another object of this function.
@@ -23,7 +23,7 @@ pub enum Fate {
 
 impl Summarizer<'_> {
     /// What has become of a live object at an exit.
-    pub fn fate(&mut self, (exit, alternative): &Exit, own_cell: Option<Cell>) -> Fate {
+    pub(crate) fn fate(&mut self, (exit, alternative): &Exit, own_cell: Option<Cell>) -> Fate {
         if alternative.status != Status::Live {
             return Fate::Settled;
         }

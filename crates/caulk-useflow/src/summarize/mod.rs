@@ -27,7 +27,7 @@ mod given;
 mod hand_out;
 mod resets;
 
-pub use ends::Fate;
+pub(crate) use ends::Fate;
 
 /// What stage one found out about a function.
 #[derive(Clone, Debug, Default)]
@@ -52,14 +52,14 @@ type Exit = (InstId, Alternative);
 
 /// What every function is looked at with.
 #[derive(Clone, Copy)]
-pub struct World<'a> {
+pub(crate) struct World<'a> {
     pub program: &'a Program,
     pub models: &'a Models,
     pub config: &'a UseflowConfig,
     pub survey: &'a Survey,
 }
 
-pub fn summarize<'a>(
+pub(crate) fn summarize<'a>(
     world: &World<'a>,
     id: FuncId,
     body: &'a Body,
@@ -71,7 +71,7 @@ pub fn summarize<'a>(
     summarizer.report
 }
 
-pub struct Summarizer<'a> {
+pub(crate) struct Summarizer<'a> {
     pub view: View<'a>,
     world: World<'a>,
     pub history: History,
@@ -90,7 +90,7 @@ pub struct Summarizer<'a> {
 }
 
 impl<'a> Summarizer<'a> {
-    pub fn new(
+    pub(crate) fn new(
         world: &World<'a>,
         id: FuncId,
         body: &'a Body,

@@ -27,7 +27,7 @@ use crate::output::Output;
 /// Largest baseline read: a hundred bytes a finding make that more than half a million.
 const MAX_BASELINE: u64 = 64 << 20;
 
-pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
+pub(crate) fn run(options: &CheckOptions) -> Result<Exit, Error> {
     let start = Instant::now();
     let root = options.root.clone();
     // Before the work, not after it.

@@ -10,7 +10,7 @@ use crate::input::{self, Analysed};
 use crate::message::tell;
 use crate::output::Output;
 
-pub fn run(options: &GraphOptions) -> Result<Exit, Error> {
+pub(crate) fn run(options: &GraphOptions) -> Result<Exit, Error> {
     if matches!(options.kind, GraphKind::Useflow | GraphKind::Mstg) {
         return run_analysed(options);
     }
@@ -44,7 +44,7 @@ fn run_analysed(options: &GraphOptions) -> Result<Exit, Error> {
 }
 
 /// The function of that name; when several have it, the first with a body, and the user is told of the others.
-pub fn find(program: &Program, name: &str) -> Result<FuncId, Error> {
+pub(crate) fn find(program: &Program, name: &str) -> Result<FuncId, Error> {
     let mut found = program.functions_named(name);
     found.sort_by_key(|&f| (!program.has_body(f), f));
     let first = *found.first().ok_or_else(|| Error::NoSuchFunction(name.to_owned(), String::new()))?;

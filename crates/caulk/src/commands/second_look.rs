@@ -14,7 +14,7 @@ use crate::input::Analysed;
 /// Conditions named that stand in the way of a candidate.
 const MAX_REFUSED: usize = 3;
 
-pub struct SecondLook<'a> {
+pub(crate) struct SecondLook<'a> {
     analysed: &'a Analysed,
     function: FuncId,
     pub sources: &'a Sources,
@@ -24,7 +24,7 @@ pub struct SecondLook<'a> {
 }
 
 impl<'a> SecondLook<'a> {
-    pub fn new(analysed: &'a Analysed, function: FuncId, sources: &'a Sources, root: &'a Path) -> Self {
+    pub(crate) fn new(analysed: &'a Analysed, function: FuncId, sources: &'a Sources, root: &'a Path) -> Self {
         let Analysed { program, config, analysis, .. } = analysed;
         let verdicts = match analysis.reports[function.0 as usize].candidates.is_empty() {
             true => Vec::new(),
@@ -34,7 +34,7 @@ impl<'a> SecondLook<'a> {
     }
 
     /// The verdict on the first candidate that is meant.
-    pub fn tell(&self, is_meant: impl Fn(&Candidate) -> bool) -> Option<String> {
+    pub(crate) fn tell(&self, is_meant: impl Fn(&Candidate) -> bool) -> Option<String> {
         let candidates = &self.analysed.analysis.reports[self.function.0 as usize].candidates;
         let (candidate, (verdict, refused)) = candidates.iter().zip(&self.verdicts).find(|(c, _)| is_meant(c))?;
         Some(match verdict {

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::input::cores;
 
 /// Settings of the project for a command that reads one.
-pub fn apply(command: &mut Command) -> Result<(), Error> {
+pub(crate) fn apply(command: &mut Command) -> Result<(), Error> {
     let Some(input) = command.input_mut() else { return Ok(()) };
     let settings = super::load(input.config.as_deref(), input.no_config)?;
     settings.fill_input(input);

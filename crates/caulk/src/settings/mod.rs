@@ -17,20 +17,20 @@ use serde::Deserialize;
 use crate::arguments::{AllocFailureArgument, ColorArgument, ConfidenceArgument, ReportFormat};
 use crate::error::Error;
 
-pub use apply::apply;
+pub(crate) use apply::apply;
 
-pub const FILE_NAME: &str = "caulk.toml";
+pub(crate) const FILE_NAME: &str = "caulk.toml";
 /// Largest file of settings read.
 const MAX_BYTES: u64 = 1 << 20;
 /// Folders that are not the project's own though they lie in its folder: what is written there, the user's tools obey.
 const NOT_OURS: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
 /// What `caulk init` writes.
-pub const TEMPLATE: &str = include_str!("template.toml");
+pub(crate) const TEMPLATE: &str = include_str!("template.toml");
 
 /// Settings of Caulk for a project. Paths are relative to the folder of this file.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// What to read when the command line names nothing: source files, bitcode, databases, or directories with one.
     pub inputs: Vec<PathBuf>,
     /// Directory that holds compile_commands.json, or the file itself.
@@ -93,7 +93,7 @@ pub struct Settings {
 /// Findings to hear no more of: those that match all that is given.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct IgnoreSetting {
+pub(crate) struct IgnoreSetting {
     /// A glob of the file in which the memory is lost.
     pub path: Option<String>,
     /// The function in which it is lost.
@@ -105,7 +105,7 @@ pub struct IgnoreSetting {
 }
 
 /// The settings of a file; without one, those of the current folder if it has any.
-pub fn load(file: Option<&Path>, ignored: bool) -> Result<Settings, Error> {
+pub(crate) fn load(file: Option<&Path>, ignored: bool) -> Result<Settings, Error> {
     let current = std::env::current_dir().map_err(|e| Error::Usage(format!("the current directory is gone: {e}")))?;
     let path = match file {
         _ if ignored => return Ok(Settings { folder: current, ..Settings::default() }),
