@@ -1,5 +1,6 @@
 //! All paths of a function that matter: block after block, with paths that cannot be told apart any more merged.
 
+use caulk_rules::Rule;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -332,7 +333,7 @@ impl<'a, 'g> Search<'a, 'g> {
             steps: state.steps(),
             is_blurred: state.is_blurred,
             needs_failure: !failed.is_empty(),
-            failure_tested: failed.iter().all(|call| machine.frame.is_tested[*call] || tells_failure(machine, *call)),
+            failure_tested: failed.iter().all(|call| machine.frame.is_tested[*call] || is_told_unasked(machine, *call)),
             is_unproved: answer == Answer::Unknown,
         })
     }
@@ -473,7 +474,7 @@ impl<'a, 'g> Search<'a, 'g> {
 }
 
 /// Whether a callee tells its caller by a status that something failed inside: who does not ask forgets what was not taken.
-fn tells_failure(machine: &Machine<'_>, call: InstId) -> bool {
+fn is_told_unasked(machine: &Machine<'_>, call: InstId) -> bool {
     let result = machine.frame.body.insts[call].call().map(|data| data.ret);
-    matches!(result, Some(Type::Int(_)))
+    machine.world.config.rules.applies(Rule::UnaskedStatus, matches!(result, Some(Type::Int(_))))
 }

@@ -4,6 +4,7 @@
 //! summarised once more for just that: what it does there is what that function does, and not what any function does that
 //! somebody somewhere gives it.
 
+use caulk_rules::Rule;
 use std::sync::Arc;
 
 use caulk_ir::{Body, CallData, Callee, Constant, Inst, InstId, Operand, Type};
@@ -96,7 +97,13 @@ pub(crate) fn special_calls<'s>(
 ) -> Special {
     let specializer = Specializer { world, summary_of };
     let caller = Caller { function, body, bound: &Bound::new(), so_far: None };
-    specializer.calls(&caller, world.config.max_callback_depth)
+    let rules = &world.config.rules;
+    if !rules.is_on(Rule::NamedCallbacks) {
+        return Special::default();
+    }
+    let calls = specializer.calls(&caller, world.config.max_callback_depth);
+    rules.note(Rule::NamedCallbacks, calls.len());
+    calls
 }
 
 struct Specializer<'w, 's> {

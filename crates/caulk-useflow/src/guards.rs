@@ -2,6 +2,7 @@
 
 use caulk_ir::{BinaryOp, Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, PathRoot, Relation, ValueNode};
+use caulk_rules::Rule;
 use caulk_summary::{Case, Guard, Known};
 use smallvec::SmallVec;
 
@@ -192,8 +193,9 @@ pub(crate) const MAX_CASES: usize = 4;
 /// The cases in which a block is handed out: what the caller must have given and gets back, and what it finds in its memory.
 pub(crate) fn cases(view: &mut View<'_>, handed: &[(InstId, Alternative)]) -> Vec<Case> {
     let mut case = |exit| Case { needs: needs(view, exit), leaves: leaves(view, exit), masks: masks(view, exit) };
-    let cases = handed.iter().map(&mut case).collect();
-    Case::merge(cases, MAX_CASES)
+    let cases: Vec<Case> = handed.iter().map(&mut case).collect();
+    let is_split = view.config.rules.applies(Rule::SeparateCases, cases.len() > 1);
+    Case::merge(cases, if is_split { MAX_CASES } else { 1 })
 }
 
 /// What is known at an exit of what the caller gave, and of the result.
@@ -202,7 +204,10 @@ fn needs(view: &mut View<'_>, (exit, alternative): &(InstId, Alternative)) -> Ve
     let result = match class(view, *exit, alternative) {
         Class::Known(relation) => Some(relation),
         // Where failure is told by a negative number, what is computed is none.
-        Class::Unknown => tells_failure_by_sign(view, *exit).then_some(Relation::at_least(0)),
+        Class::Unknown => {
+            let is_told = tells_failure_by_sign(view, *exit);
+            view.config.rules.applies(Rule::FailureBySign, is_told).then_some(Relation::at_least(0))
+        }
     };
     needs.extend(result.map(|relation| (AccessPath::root(PathRoot::Return), relation)));
     for known in facts_of_caller(view, *exit, alternative) {

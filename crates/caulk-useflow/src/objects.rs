@@ -5,6 +5,7 @@ use caulk_ir::{Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, Offset, PathRoot, Relation, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::FuncId;
+use caulk_rules::Rule;
 use caulk_summary::{BlockId, Destination, Guard, Subject};
 use rustc_hash::FxHashSet;
 
@@ -64,7 +65,7 @@ pub(crate) fn fresh(view: &mut View<'_>, history: &mut History) -> Vec<Fresh> {
         let before = facts_at.get(&call).cloned().unwrap_or_default();
         view.keys.here = (view.homes[call], call);
         for (index, block) in effect.summary.blocks.iter().enumerate() {
-            if renewals.contains(call, index as u32) {
+            if view.config.rules.applies(Rule::RenewedBirths, renewals.contains(call, index as u32)) {
                 continue;
             }
             if objects.len() >= view.config.max_objects {
@@ -109,6 +110,7 @@ fn fresh_block(
     };
     // The further away what surely allocates, the less is left of the conditions on the way to it.
     let is_near = usize::from(object.doubt) <= view.config.max_opaque_chain;
+    let is_near = is_near && view.config.rules.is_on(Rule::OpaqueBlocks);
     for action in &summary.actions {
         if action.subject != Subject::Alloc(BlockId(index)) {
             continue;
@@ -141,6 +143,7 @@ fn fresh_block(
             {
                 object.hidden = false;
                 object.is_opaque = true;
+                view.config.rules.note(Rule::OpaqueBlocks, 1);
             }
             Guard::Hidden | Guard::Limited(..) | Guard::Unsure => {}
         }

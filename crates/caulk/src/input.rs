@@ -13,6 +13,7 @@ use caulk_models::Models;
 use caulk_process::{Limits, Runner};
 use caulk_program::{FuncId, Program, ProgramConfig, UnitId, UnitInput};
 use caulk_report::{ReportConfig, terminal};
+use caulk_rules::Rule;
 use caulk_useflow::{Analysis, UseflowConfig};
 
 use crate::arguments::{InputOptions, ModelOptions};
@@ -80,7 +81,7 @@ fn runner(options: &InputOptions) -> Runner {
 
 /// What the user named, and the neighbours that define what it lacks.
 pub(crate) fn read(options: &InputOptions) -> Result<Read, Error> {
-    read_with(options, !options.no_neighbours)
+    read_with(options, !options.no_neighbours && options.rules.is_on(Rule::Neighbours))
 }
 
 /// What the user named, alone.
@@ -103,7 +104,9 @@ fn read_with(options: &InputOptions, with_neighbours: bool) -> Result<Read, Erro
     bar.finish_and_clear();
     let is_bare = list.databases.is_empty();
     let context = if with_neighbours && is_bare {
-        neighbours::read(&list, &results, &config, options)
+        let context = neighbours::read(&list, &results, &config, options);
+        options.rules.note(Rule::Neighbours, context.units.len());
+        context
     } else {
         Context::default()
     };
@@ -203,7 +206,11 @@ pub(crate) fn link(read: &mut Read, options: &InputOptions) -> Result<Program, E
         .into_iter()
         .map(|unit| UnitInput { packed: unit.unit, output_hint: unit.output_hint })
         .collect();
-    let config = ProgramConfig { settled_variables: read.settled.clone(), ..ProgramConfig::default() };
+    let config = ProgramConfig {
+        settled_variables: read.settled.clone(),
+        rules: options.rules.clone(),
+        ..ProgramConfig::default()
+    };
     let spinner = progress::spinner("linking", options.quiet);
     let program = in_pool(options, || Program::link(inputs, config));
     spinner.finish_and_clear();
@@ -250,7 +257,7 @@ pub(crate) fn analyse(options: &InputOptions, models: &ModelOptions) -> Result<A
     let models = Models::with_files(&models.models)?;
     let mut read = read(options)?;
     let program = link(&mut read, options)?;
-    let config = UseflowConfig::default();
+    let config = UseflowConfig { rules: options.rules.clone(), ..UseflowConfig::default() };
     let spinner = progress::spinner("stage one", options.quiet);
     let mut analysis = in_pool(options, || caulk_useflow::analyse(&program, &models, &config))?;
     spinner.finish_and_clear();
@@ -261,11 +268,16 @@ pub(crate) fn analyse(options: &InputOptions, models: &ModelOptions) -> Result<A
     Ok(Analysed { read, program, models, config, analysis })
 }
 
+/// Stage two uses the rules that stage one used.
+pub(crate) fn explore_config(config: &UseflowConfig) -> ExploreConfig {
+    ExploreConfig { rules: config.rules.clone(), ..ExploreConfig::default() }
+}
+
 /// Runs stage two on what stage one found.
 pub(crate) fn explore(options: &InputOptions, analysed: &Analysed) -> Result<Exploration, Error> {
     let Analysed { program, config, analysis, .. } = analysed;
     let spinner = progress::spinner("stage two", options.quiet);
-    let exploration = in_pool(options, || run_stage_two(program, config, analysis, &ExploreConfig::default()));
+    let exploration = in_pool(options, || run_stage_two(program, config, analysis, &explore_config(config)));
     spinner.finish_and_clear();
     exploration
 }

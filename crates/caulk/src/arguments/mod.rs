@@ -5,6 +5,7 @@ mod check;
 use std::path::PathBuf;
 
 use caulk_process::Lifeline;
+use caulk_rules::Rules;
 use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -40,6 +41,8 @@ pub(crate) enum Command {
     /// Write a caulk.toml with all settings, commented out.
     Init,
     Explain(ExplainOptions),
+    /// List the rules of the engines: the heuristics that a setting can switch off, each with its reason.
+    Rules,
     Completions(CompletionsOptions),
     Man(ManOptions),
 }
@@ -57,9 +60,12 @@ impl Command {
             Command::Program(options) => Some(&mut options.input),
             Command::Ir(options) => Some(&mut options.input),
             Command::Graph(options) => Some(&mut options.input),
-            Command::Capture(_) | Command::Init | Command::Explain(_) | Command::Completions(_) | Command::Man(_) => {
-                None
-            }
+            Command::Capture(_)
+            | Command::Init
+            | Command::Explain(_)
+            | Command::Rules
+            | Command::Completions(_)
+            | Command::Man(_) => None,
         }
     }
 
@@ -86,6 +92,7 @@ impl Command {
             | Command::Capture(_)
             | Command::Init
             | Command::Explain(_)
+            | Command::Rules
             | Command::Completions(_)
             | Command::Man(_) => None,
         }
@@ -151,6 +158,14 @@ pub(crate) struct InputOptions {
     /// Read no caulk.toml.
     #[arg(long)]
     pub no_config: bool,
+
+    /// Do without a rule of the engines (`caulk rules` lists them; may be given several times).
+    #[arg(long, value_name = "NAME", hide = true)]
+    pub without_rule: Vec<String>,
+
+    /// The rules that are left, with those that the settings switch off.
+    #[arg(skip)]
+    pub rules: Rules,
 
     /// Folders of headers that are not the user's, if the settings name any.
     #[arg(skip)]

@@ -1,6 +1,6 @@
 //! `caulk graph`: DOT for Graphviz.
 
-use caulk_explore::{ExploreConfig, mstg_dot};
+use caulk_explore::mstg_dot;
 use caulk_program::{DEFAULT_DEPTH, FuncId, Program, calls_dot, cfg_dot};
 use caulk_useflow::{Explainer, useflow_dot};
 
@@ -36,7 +36,7 @@ fn run_analysed(options: &GraphOptions) -> Result<Exit, Error> {
     let Analysed { read, program, models, config, analysis } = input::analyse(&options.input, &options.models)?;
     let function = find(&program, name)?;
     let dot = match options.kind {
-        GraphKind::Mstg => mstg_dot(&program, &config, &analysis, &ExploreConfig::default(), function),
+        GraphKind::Mstg => mstg_dot(&program, &config, &analysis, &input::explore_config(&config), function),
         _ => useflow_dot(&Explainer::new(&program, &models, &config, &analysis), function),
     };
     Output::new().text(&dot)?;

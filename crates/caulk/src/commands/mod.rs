@@ -12,6 +12,7 @@ pub(crate) mod program;
 pub(crate) mod proof;
 pub(crate) mod prove;
 pub(crate) mod query;
+pub(crate) mod rules;
 mod second_look;
 mod second_opinion;
 pub(crate) mod summaries;

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use caulk_explore::{Edge, ExploreConfig, Layer, Verdict, explore_one};
+use caulk_explore::{Edge, Layer, Verdict, explore_one};
 use caulk_program::FuncId;
 use caulk_report::source::Sources;
 use caulk_report::witness::confirmed;
 use caulk_report::{Narrator, ReportConfig, StepKind};
 use caulk_useflow::Candidate;
 
-use crate::input::Analysed;
+use crate::input::{Analysed, explore_config};
 
 /// Conditions named that stand in the way of a candidate.
 const MAX_REFUSED: usize = 3;
@@ -28,7 +28,7 @@ impl<'a> SecondLook<'a> {
         let Analysed { program, config, analysis, .. } = analysed;
         let verdicts = match analysis.reports[function.0 as usize].candidates.is_empty() {
             true => Vec::new(),
-            false => explore_one(program, config, analysis, &ExploreConfig::default(), function),
+            false => explore_one(program, config, analysis, &explore_config(config), function),
         };
         Self { analysed, function, sources, root, verdicts }
     }

@@ -5,12 +5,14 @@
 
 mod apply;
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::num::NonZeroUsize;
 use std::path::{Component, Path, PathBuf};
 
 use caulk_models::nearest;
 use caulk_process::Limits;
+use caulk_rules::Rule;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -83,6 +85,8 @@ pub(crate) struct Settings {
     pub full_path: bool,
     /// Say nothing but results and errors, and one line for each finding.
     pub quiet: bool,
+    /// Rules of the engines to do without: `name = false`. `caulk rules` lists them.
+    pub rules: BTreeMap<String, bool>,
     /// Findings to hear no more of.
     pub ignore: Vec<IgnoreSetting>,
     /// The folder of the file.
@@ -160,6 +164,11 @@ impl Settings {
                 ));
             }
         }
+        for name in self.rules.keys() {
+            if Rule::named(name).is_none() {
+                return wrong(unknown_rule(name));
+            }
+        }
         for (key, written) in [("cache", &self.cache), ("output", &self.output)] {
             if written.as_ref().is_some_and(|p| !stays_below(p)) {
                 return wrong(format!(
@@ -169,6 +178,13 @@ impl Settings {
         }
         Ok(())
     }
+}
+
+/// What to say of a name that no rule has.
+pub(crate) fn unknown_rule(name: &str) -> String {
+    let hint = nearest(name, Rule::ALL.map(Rule::name))
+        .map_or_else(|| "`caulk rules` lists all".to_owned(), |meant| format!("did you mean `{meant}`?"));
+    format!("there is no rule `{name}`; {hint}")
 }
 
 fn stays_below(path: &Path) -> bool {
@@ -217,6 +233,11 @@ mod tests {
             "caulk.toml:2:1: there is no key `rul`; did you mean `rule`?"
         );
         assert_eq!(message("report-level = 3"), "caulk.toml: report-level is 0, 1 or 2");
+        assert_eq!(
+            message("[rules]\ncarriers = true\ncarrier = false"),
+            "caulk.toml: there is no rule `carrier`; did you mean `carriers`?"
+        );
+        assert_eq!(message("[rules]\ncarriers = false"), "");
         assert!(message("output = \"../x\"").contains("output must lie below"));
         assert!(message("cache = \"/x\"").contains("cache must lie below"));
         assert!(message("output = \".git/config\"").contains("output must lie below"));
@@ -246,7 +267,7 @@ mod tests {
     #[test]
     fn every_option_has_a_key() {
         use clap::CommandFactory;
-        const LEFT_OUT: [&str; 5] = ["clang", "config", "no-config", "write-baseline", "help"];
+        const LEFT_OUT: [&str; 6] = ["clang", "config", "no-config", "write-baseline", "without-rule", "help"];
         let schema: serde_json::Value = serde_json::from_str(&schema()).expect("JSON");
         let program = crate::arguments::Arguments::command();
         let check = program.find_subcommand("check").expect("the main command");
