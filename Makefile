@@ -57,6 +57,12 @@ SECONDS ?= 60
 fuzz: deps ## drive every parser and decoder with damaged input, SECONDS=60 for each
 	scripts/fuzz $(SECONDS)
 
+# FUNCTIONS is how many are made; `make test` tries 300.
+FUNCTIONS ?= 3000
+.PHONY: soak
+soak: dev-deps ## compare randomly generated functions with LeakSanitizer, FUNCTIONS=3000
+	CAULK_GENERATED=$(FUNCTIONS) $(CARGO) test -p caulk --test generated
+
 .PHONY: clean
 clean: ## remove what was built
 	$(CARGO) clean

@@ -1,5 +1,6 @@
 //! Every bound of stage two, in one place.
 
+use caulk_rules::Rules;
 use caulk_solver::SolverConfig;
 
 /// Budgets of stage two. All are counts, never times, and each is charged to one function: same input, same answer.
@@ -37,6 +38,8 @@ pub struct ExploreConfig {
     /// Cells of memory in one state. What is written beyond is forgotten, the path counts as blurred, and what it points to as held.
     pub max_cells: usize,
     pub solver: SolverConfig,
+    /// Which heuristics are used.
+    pub rules: Rules,
 }
 
 impl Default for ExploreConfig {
@@ -58,6 +61,7 @@ impl Default for ExploreConfig {
             max_targets: 4,
             max_cells: 512,
             solver: SolverConfig::default(),
+            rules: Rules::default(),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::symbols::{Key, Part};
 
 impl Search<'_, '_> {
     /// One more round of a loop. False: there were enough.
-    pub fn next_round(&mut self, state: &mut State, header: BlockId) -> bool {
+    pub(crate) fn next_round(&mut self, state: &mut State, header: BlockId) -> bool {
         let limit = self.machine.world.config.concrete_rounds;
         let Some(round) = state.rounds.iter_mut().find(|r| r.header == header) else {
             state.rounds.push(Round { header, count: 1, before: state.memory.clone() });

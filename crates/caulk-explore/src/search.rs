@@ -1,5 +1,6 @@
 //! All paths of a function that matter: block after block, with paths that cannot be told apart any more merged.
 
+use caulk_rules::Rule;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -19,7 +20,7 @@ use crate::witness::Event;
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug)]
-pub enum Goal<'g> {
+pub(crate) enum Goal<'g> {
     /// Paths on which the object of these candidates is left to nobody.
     Leaks { wanted: Wanted, candidates: &'g [&'g Candidate] },
     /// All that a caller can see.
@@ -28,7 +29,7 @@ pub enum Goal<'g> {
 
 /// A path on which a candidate's object is lost.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub(crate) struct Found {
     pub steps: Vec<(InstId, Event)>,
     pub is_blurred: bool,
     /// Some allocation had to fail.
@@ -51,12 +52,12 @@ impl Found {
 }
 
 /// The end of a path, for summaries.
-pub struct End {
+pub(crate) struct End {
     pub state: State,
     pub result: Option<TermId>,
 }
 
-pub struct Search<'a, 'g> {
+pub(crate) struct Search<'a, 'g> {
     pub machine: Machine<'a>,
     goal: Goal<'g>,
     pending: BTreeMap<u32, Vec<State>>,
@@ -84,7 +85,7 @@ pub struct Search<'a, 'g> {
 }
 
 impl<'a, 'g> Search<'a, 'g> {
-    pub fn new(mut machine: Machine<'a>, goal: Goal<'g>, max_steps: usize) -> Self {
+    pub(crate) fn new(mut machine: Machine<'a>, goal: Goal<'g>, max_steps: usize) -> Self {
         machine.follows_all = matches!(goal, Goal::Effects);
         let frame = machine.frame;
         let everywhere = || vec![true; frame.body.blocks.len()].into();
@@ -119,12 +120,12 @@ impl<'a, 'g> Search<'a, 'g> {
         }
     }
 
-    pub fn run(&mut self) {
+    pub(crate) fn run(&mut self) {
         self.run_from(&[]);
     }
 
     /// `givens`: what callers are known to give, each a start of its own.
-    pub fn run_from(&mut self, givens: &[Given]) {
+    pub(crate) fn run_from(&mut self, givens: &[Given]) {
         let starts: Vec<State> = match givens {
             [] => vec![self.machine.start()],
             givens => {
@@ -332,7 +333,7 @@ impl<'a, 'g> Search<'a, 'g> {
             steps: state.steps(),
             is_blurred: state.is_blurred,
             needs_failure: !failed.is_empty(),
-            failure_tested: failed.iter().all(|call| machine.frame.is_tested[*call] || tells_failure(machine, *call)),
+            failure_tested: failed.iter().all(|call| machine.frame.is_tested[*call] || is_told_unasked(machine, *call)),
             is_unproved: answer == Answer::Unknown,
         })
     }
@@ -463,17 +464,17 @@ impl<'a, 'g> Search<'a, 'g> {
         }
     }
 
-    pub fn is_leak_search(&self) -> bool {
+    pub(crate) fn is_leak_search(&self) -> bool {
         matches!(self.goal, Goal::Leaks { .. })
     }
 
-    pub fn is_over_budget(&self) -> bool {
+    pub(crate) fn is_over_budget(&self) -> bool {
         self.machine.steps > self.max_steps
     }
 }
 
 /// Whether a callee tells its caller by a status that something failed inside: who does not ask forgets what was not taken.
-fn tells_failure(machine: &Machine<'_>, call: InstId) -> bool {
+fn is_told_unasked(machine: &Machine<'_>, call: InstId) -> bool {
     let result = machine.frame.body.insts[call].call().map(|data| data.ret);
-    matches!(result, Some(Type::Int(_)))
+    machine.world.config.rules.applies(Rule::UnaskedStatus, matches!(result, Some(Type::Int(_))))
 }

@@ -2,6 +2,7 @@
 
 use caulk_ir::InstId;
 use caulk_program::{FuncId, Program};
+use caulk_rules::Rule;
 use caulk_useflow::{Analysis, Candidate, Event as StageOneEvent, Loss, UseflowConfig};
 use rayon::prelude::*;
 
@@ -123,7 +124,7 @@ fn explore_function(world: &World<'_>, function: FuncId, wants_edges: bool) -> (
     let mut refused = vec![Vec::new(); candidates.len()];
     let Some(body) = world.program.body(function) else { return (verdicts, refused, 0) };
     let frame = Frame::new(world.program, function, &body, &|inst| world.depends_on_arguments(function, inst));
-    let givens = given_by_callers(world, &frame);
+    let givens = world.config.rules.all(Rule::CallersConstants, || given_by_callers(world, &frame));
     let mut steps = 0;
     let mut done = vec![false; candidates.len()];
     for first in 0..candidates.len() {

@@ -19,8 +19,6 @@ pub enum Event {
     Overwritten,
     OutOfScope,
     FreedWithHolder,
-    /// A callee did one of several things: which, as a number of its guarded summary.
-    Part(FuncId, u32),
     /// Inside of a callee, a branch or switch went to its `n`-th successor.
     Inside(FuncId, InstId, u32),
 }
@@ -34,15 +32,15 @@ struct Node {
 
 /// Shared by all paths that began alike.
 #[derive(Clone, Debug, Default)]
-pub struct Trail(Option<Rc<Node>>);
+pub(crate) struct Trail(Option<Rc<Node>>);
 
 impl Trail {
-    pub fn add(&mut self, inst: InstId, event: Event) {
+    pub(crate) fn add(&mut self, inst: InstId, event: Event) {
         *self = Trail(Some(Rc::new(Node { before: self.clone(), inst, event })));
     }
 
     /// The branches of the function itself.
-    pub fn edges(&self) -> Vec<Edge> {
+    pub(crate) fn edges(&self) -> Vec<Edge> {
         let edge = |(inst, event): (InstId, Event)| match event {
             Event::Took(successor) => Some((inst, successor)),
             _ => None,
@@ -51,7 +49,7 @@ impl Trail {
     }
 
     /// First to last.
-    pub fn steps(&self) -> Vec<(InstId, Event)> {
+    pub(crate) fn steps(&self) -> Vec<(InstId, Event)> {
         let mut steps = Vec::new();
         let mut at = self;
         while let Some(node) = &at.0 {

@@ -96,14 +96,11 @@ pub enum StepKind {
     Case,
     /// A call that could have taken the memory and did not.
     NotTaken,
-    /// A call that the path goes through.
-    Call,
     /// Stored somewhere, or moved.
     Stored,
     Overwritten,
     FreedWithHolder,
     OutOfScope,
-    Returned,
     /// Nobody holds it from here on.
     Leaked,
 }

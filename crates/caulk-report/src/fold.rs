@@ -4,7 +4,7 @@ use crate::finding::{Step, StepKind};
 
 /// The steps to keep, by index, at most `max` of them (and never fewer than what happens to the memory itself): what
 /// happens to it, then the conditions nearest to the loss, then those nearest to the allocation before it.
-pub fn kept(steps: &[Step], max: usize) -> Vec<usize> {
+pub(crate) fn kept(steps: &[Step], max: usize) -> Vec<usize> {
     if steps.len() <= max {
         return (0..steps.len()).collect();
     }
@@ -26,12 +26,7 @@ fn is_essential(kind: StepKind) -> bool {
         | StepKind::FreedWithHolder
         | StepKind::OutOfScope
         | StepKind::Leaked => true,
-        StepKind::Branch
-        | StepKind::LoopEntered
-        | StepKind::LoopLeft
-        | StepKind::Case
-        | StepKind::Call
-        | StepKind::Returned => false,
+        StepKind::Branch | StepKind::LoopEntered | StepKind::LoopLeft | StepKind::Case => false,
     }
 }
 

@@ -281,8 +281,6 @@ impl Story<'_, '_> {
         let callee = || sites.callee(step.function, step.inst).unwrap_or_else(|| "something".to_owned());
         let (kind, text) = match step.event {
             WitnessEvent::Branch(successor) => self.branch(step, successor, &site)?,
-            WitnessEvent::Call => (StepKind::Call, format!("{} is called", callee())),
-            WitnessEvent::Return => (StepKind::Returned, format!("{} returns", site.function)),
             WitnessEvent::Object(event) => match event {
                 Event::Stored => (StepKind::Stored, self.stored(step, &site)?),
                 Event::NotTaken => {

@@ -1,6 +1,6 @@
 //! Everything a report says: the findings, and what was not looked at.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -42,6 +42,9 @@ pub struct Statistics {
     pub refuted: Vec<Refuted>,
     /// Candidates that a budget left undecided.
     pub undecided: usize,
+    /// How often each rule of the engines did something, by name (`caulk rules` lists them all).
+    #[serde(default)]
+    pub rules: BTreeMap<String, u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

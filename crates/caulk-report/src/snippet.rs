@@ -12,7 +12,7 @@ use crate::terminal::{self, piece};
 /// Bytes of a source line that are shown; nobody reads further, and generated lines have no end.
 const MAX_LINE: usize = 400;
 
-pub struct Picture<'a> {
+pub(crate) struct Picture<'a> {
     pub sources: &'a Sources,
     pub renderer: &'a Renderer,
     /// Steps of a path shown before some are left out.
@@ -20,7 +20,7 @@ pub struct Picture<'a> {
 }
 
 impl Picture<'_> {
-    pub fn draw(&self, finding: &Finding) -> String {
+    pub(crate) fn draw(&self, finding: &Finding) -> String {
         let level = match finding.confidence {
             Confidence::Low => Level::WARNING.with_name("possible leak"),
             Confidence::Medium | Confidence::High => Level::ERROR.with_name("leak"),

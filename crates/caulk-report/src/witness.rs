@@ -14,10 +14,6 @@ pub enum WitnessEvent {
     Object(Event),
     /// A branch or switch, with the index of the successor taken.
     Branch(usize),
-    /// A call that the path goes through without touching the object.
-    Call,
-    /// A return in the middle of the path, out of a callee.
-    Return,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,12 +63,10 @@ pub fn confirmed(candidate: &Candidate, witness: &Witness) -> Evidence {
             Passed::Overwritten => WitnessEvent::Object(Event::Overwritten),
             Passed::OutOfScope => WitnessEvent::Object(Event::OutOfScope),
             Passed::FreedWithHolder => WitnessEvent::Object(Event::FreedWithHolder),
-            // Which way a callee went shows in what is asked about its result, or is told branch by branch.
-            Passed::Part(..) => return None,
         };
-        Some(WitnessStep { function, inst, event })
+        WitnessStep { function, inst, event }
     };
-    let steps = witness.steps.iter().filter_map(step).collect();
+    let steps = witness.steps.iter().map(step).collect();
     Evidence {
         witness: with_not_taken(steps, candidate),
         confidence: if witness.is_doubtful { Confidence::Medium } else { Confidence::High },

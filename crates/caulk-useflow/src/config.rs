@@ -1,5 +1,7 @@
 //! Every bound of stage one, in one place.
 
+use caulk_rules::Rules;
+
 /// Bounds of stage one. Reaching one never loses a function: states are merged, and the run says how often.
 #[derive(Clone, Debug)]
 pub struct UseflowConfig {
@@ -34,6 +36,8 @@ pub struct UseflowConfig {
     pub max_targets: usize,
     /// Instructions of a callee whose ways stage two can tell apart where a summary cannot.
     pub max_question_size: u32,
+    /// Which heuristics are used.
+    pub rules: Rules,
 }
 
 impl Default for UseflowConfig {
@@ -53,6 +57,7 @@ impl Default for UseflowConfig {
             max_callback_depth: 2,
             max_targets: 16,
             max_question_size: 160,
+            rules: Rules::default(),
         }
     }
 }

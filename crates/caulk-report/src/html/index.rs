@@ -31,7 +31,7 @@ struct Row<'a> {
 }
 
 /// The rows, as a script: a page on disk may load scripts, but no other data.
-pub fn data(report: &Report) -> String {
+pub(crate) fn data(report: &Report) -> String {
     let rows: Vec<Row<'_>> = report.findings.iter().enumerate().map(|(i, f)| row(i, f)).collect();
     let json = serde_json::to_string(&rows).expect("strings and numbers always serialise");
     format!("window.caulkFindings = {};\n", escape::script(&json))
@@ -55,7 +55,7 @@ fn row(index: usize, finding: &Finding) -> Row<'_> {
     }
 }
 
-pub fn state(finding: &Finding) -> &'static str {
+pub(crate) fn state(finding: &Finding) -> &'static str {
     match (&finding.suppression, finding.baseline) {
         (Some(_), _) => "suppressed",
         (None, Some(BaselineState::New)) => "new",
@@ -64,7 +64,7 @@ pub fn state(finding: &Finding) -> &'static str {
     }
 }
 
-pub fn page(report: &Report) -> String {
+pub(crate) fn page(report: &Report) -> String {
     let mut html = head("Caulk: memory leaks", "", "index.js");
     let count = report.counted().count();
     let _ = write!(

@@ -14,7 +14,7 @@ const CONTEXT: u32 = 5;
 const MIN_FOLD: u32 = 4;
 
 /// The pages of the findings before and after.
-pub struct Neighbours {
+pub(crate) struct Neighbours {
     pub before: Option<String>,
     pub after: Option<String>,
 }
@@ -30,7 +30,7 @@ struct Notes {
     also: Vec<usize>,
 }
 
-pub fn page(finding: &Finding, library: &Library<'_>, neighbours: &Neighbours, changed: &[String]) -> String {
+pub(crate) fn page(finding: &Finding, library: &Library<'_>, neighbours: &Neighbours, changed: &[String]) -> String {
     let title = format!("{} is leaked", finding.subject()).replace('`', "");
     let mut html = head(&format!("{title} - {}", finding.loss.file), "../", "finding.js");
     html.push_str("<body class=\"finding\">\n");
@@ -155,7 +155,7 @@ fn class(kind: StepKind) -> &'static str {
     match kind {
         StepKind::Allocated => "made",
         StepKind::Leaked => "end",
-        StepKind::NotTaken | StepKind::Call | StepKind::Stored => "call",
+        StepKind::NotTaken | StepKind::Stored => "call",
         _ => "branch",
     }
 }

@@ -4,7 +4,7 @@ use crate::arguments::CaptureOptions;
 use crate::error::{Error, Exit};
 use crate::message::tell;
 
-pub fn run(options: &CaptureOptions) -> Result<Exit, Error> {
+pub(crate) fn run(options: &CaptureOptions) -> Result<Exit, Error> {
     let cwd = std::env::current_dir().map_err(|e| Error::Usage(format!("the current directory is gone: {e}")))?;
     let recorded = caulk_capture::record(&options.build, &options.output, &cwd, &options.lifeline)?;
     tell!("{} compilations written to {}", recorded.entries, options.output.display());

@@ -27,7 +27,7 @@ use crate::output::Output;
 /// Largest baseline read: a hundred bytes a finding make that more than half a million.
 const MAX_BASELINE: u64 = 64 << 20;
 
-pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
+pub(crate) fn run(options: &CheckOptions) -> Result<Exit, Error> {
     let start = Instant::now();
     let root = options.root.clone();
     // Before the work, not after it.
@@ -174,6 +174,7 @@ fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration, 
         confirmed: explored.confirmed - contradicted.len(),
         refuted: layers.into_iter().filter(|(_, count)| *count > 0).map(refuted).collect(),
         undecided: explored.cut + explored.unexamined,
+        rules: analysed.config.rules.counts().map(|(rule, count)| (rule.name().to_owned(), count)).collect(),
     };
 }
 
@@ -227,7 +228,7 @@ fn text_options(options: &CheckOptions) -> TextOptions {
 
 /// The last line: what the run came to.
 fn tell(report: &Report, start: Instant) {
-    let Statistics { units, functions, candidates, confirmed, refuted, undecided } = &report.statistics;
+    let Statistics { units, functions, candidates, confirmed, refuted, undecided, .. } = &report.statistics;
     let by: Vec<String> = refuted.iter().map(|r| format!("{} by {}", r.count, r.layer)).collect();
     let count: usize = refuted.iter().map(|r| r.count).sum();
     let refuted =

@@ -20,11 +20,11 @@ use crate::show;
 const MAX_STEPS: usize = 12;
 
 /// Under which a proof holds; printed once for each run.
-pub const ASSUMPTIONS: &str = "\
+pub(crate) const ASSUMPTIONS: &str = "\
 proofs hold if memory is used by its declared type, no address is computed beyond the object it starts in, blocks \
 declared as bytes or void hold no pointers, and the models of library functions are right (docs/prove.md)";
 
-pub fn config(options: &ProverOptions) -> ProveConfig {
+pub(crate) fn config(options: &ProverOptions) -> ProveConfig {
     let mut config = ProveConfig { arguments_are_held: !options.own_arguments, ..ProveConfig::default() };
     config.max_transfers = options.max_steps.unwrap_or(config.max_transfers);
     for extension in &options.without {
@@ -39,7 +39,7 @@ pub fn config(options: &ProverOptions) -> ProveConfig {
 
 /// Words for one program.
 #[derive(Clone, Copy)]
-pub struct Teller<'a> {
+pub(crate) struct Teller<'a> {
     pub program: &'a Program,
 }
 
@@ -159,7 +159,7 @@ impl Teller<'_> {
     }
 
     /// One probe with its answer, as lines of text.
-    pub fn answer(&self, body: &Body, probe: &Probe, answer: &Answer) -> String {
+    pub(crate) fn answer(&self, body: &Body, probe: &Probe, answer: &Answer) -> String {
         let (file, line, column) = self.place(probe.function, body, probe.place);
         let loss = self.loss(body, probe);
         let at = format!("{file}:{line}:{column}");
@@ -179,7 +179,7 @@ impl Teller<'_> {
     }
 
     /// All answers, for programs to read.
-    pub fn proof(&self, all: &[Judged], read: &Read) -> Result<Proof, Error> {
+    pub(crate) fn proof(&self, all: &[Judged], read: &Read) -> Result<Proof, Error> {
         let root = std::env::current_dir().map_err(|e| Error::Usage(format!("the current directory is gone: {e}")))?;
         let lost = |unit: &LostUnit| ReportedUnit { source: unit.source.clone(), reason: unit.reason.clone() };
         Ok(Proof {
