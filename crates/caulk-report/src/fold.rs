@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn what_happens_to_the_memory_stays() {
-        let step = |kind: StepKind| Step { kind, site: Site::default(), text: String::new() };
+        let step = |kind: StepKind| Step { kind, site: Site::default(), text: String::new(), detail: false };
         let mut steps = vec![step(StepKind::Branch); 20];
         steps[8] = step(StepKind::Allocated);
         steps.push(step(StepKind::Leaked));
