@@ -17,6 +17,8 @@ pub struct Found {
     /// Where the last holder went, if the path does not go by the place that the candidate names.
     pub place: Option<InstId>,
     pub is_blurred: bool,
+    /// It goes through a round of a loop that is known only in general.
+    pub is_general: bool,
     /// Some allocation had to fail.
     pub needs_failure: bool,
     /// The function asks whether it did.
@@ -93,6 +95,7 @@ impl Search<'_, '_> {
             place: None,
             script: state.trail.decisions(0),
             is_blurred: state.is_blurred,
+            is_general: state.is_general,
             needs_failure: !failed.is_empty(),
             failure_tested: failed.iter().all(|call| machine.frame.is_tested[*call] || tells_failure(machine, *call)),
             is_unproved: answer == Answer::Unknown,

@@ -48,6 +48,8 @@ pub struct Witness {
     pub essential: Vec<bool>,
     /// The path was executed alone, and holds. Else paths that differed were merged on the way.
     pub is_replayed: bool,
+    /// The path goes through iterations of a loop of which only so much is known as holds for every one.
+    pub is_general: bool,
     /// The solver gave up, or memory was forgotten on the way.
     pub is_doubtful: bool,
     /// Some other allocation has to fail for it.
@@ -203,6 +205,7 @@ fn verdict(search: &mut Search<'_, '_>, index: usize, candidate: &Candidate, giv
             place: found.place.unwrap_or(candidate.place),
             steps: found.steps,
             is_replayed: found.is_replayed,
+            is_general: found.is_general,
             is_doubtful: found.is_blurred || found.is_unproved,
             needs_alloc_failure: found.needs_failure,
             failure_tested: found.failure_tested,

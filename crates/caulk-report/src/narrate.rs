@@ -51,6 +51,7 @@ impl<'a> Narrator<'a> {
         };
         Evidence {
             witness,
+            is_one_path: false,
             place: None,
             left_at: None,
             freed_at: None,
@@ -74,7 +75,11 @@ impl<'a> Narrator<'a> {
         let loss = self.loss(candidate);
         let loss = evidence.left_at.and_then(|jump| self.statement(candidate, jump, &loss)).unwrap_or(loss);
         story.tell(evidence, &allocation, &loss, &reason.text());
-        let steps = self.shortened(story.steps);
+        let mut steps = story.steps;
+        if !evidence.is_one_path {
+            fold::drop_contradictions(&mut steps);
+        }
+        let steps = self.shortened(steps);
         let advice = evidence.freed_at.and_then(|free| self.advice(candidate, free, variable.as_deref(), &loss));
         let (confidence, why) = match self.sites.is_system(&loss.file) {
             true => (Confidence::Low, "it is lost in a system header"),

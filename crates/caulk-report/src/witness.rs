@@ -39,6 +39,8 @@ impl WitnessStep {
 #[derive(Clone, Debug)]
 pub struct Evidence {
     pub witness: Vec<WitnessStep>,
+    /// An engine executed it as one path. Else it is made of several, and may take a condition both ways.
+    pub is_one_path: bool,
     /// Where the last holder goes on this path, if an engine followed it.
     pub place: Option<InstId>,
     /// The last jump before the function's end.
@@ -91,6 +93,9 @@ pub fn confirmed(candidate: &Candidate, witness: &Witness) -> Evidence {
     let steps = witness.steps.iter().zip(&witness.essential).filter_map(step).collect();
     let (confidence, reason) = match (witness.is_replayed, witness.is_doubtful) {
         (false, _) => (Confidence::Low, "no single path was found that holds when it is executed alone"),
+        (true, _) if witness.is_general => {
+            (Confidence::Medium, "the path goes through later iterations of a loop, which are known only in general")
+        }
         (true, true) => {
             (Confidence::Medium, "the path holds as far as could be decided, but not all its conditions could")
         }
@@ -98,6 +103,7 @@ pub fn confirmed(candidate: &Candidate, witness: &Witness) -> Evidence {
     };
     Evidence {
         witness: with_not_taken(steps, candidate),
+        is_one_path: witness.is_replayed,
         place: Some(witness.place),
         left_at: witness.left_at,
         freed_at: witness.freed_at,
