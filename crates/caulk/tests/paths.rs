@@ -209,3 +209,46 @@ fn the_statement_that_leaves_is_the_place() {
     let [finding] = findings(&report) else { panic!("one finding: {report}") };
     assert_eq!(finding["loss"]["line"], line);
 }
+
+/// What happens only in a later iteration than are executed one by one.
+const LATE: &str = "#include <stdlib.h>
+int next(void);
+int f(void)
+{
+    int xn = 0, yn = 0, zn = 0, xroom = 4, yroom = 4, zroom = 4, c;
+    char *x = NULL, *y = NULL, *z = NULL;
+    while ((c = next()) != 0) {
+        if (c == 1) {
+            if (xn + 1 > xroom) {
+                xroom = 64;
+                x = realloc(x, 64);
+            }
+            xn++;
+        } else if (c == 2) {
+            if (yn + 1 > yroom) {
+                yroom = 64;
+                y = realloc(y, 64);
+            }
+            yn++;
+        } else if (c == 3) {
+            if (zn + 1 > zroom) {
+                zroom = 64;
+                z = realloc(z, 64);
+            }
+            zn++;
+        }
+    }
+    return xn + yn + zn;
+}
+";
+
+#[test]
+fn what_happens_in_late_iterations_is_replayed() {
+    let report = report(LATE);
+    assert_eq!(findings(&report).len(), 3, "{report}");
+    for finding in findings(&report) {
+        assert_eq!(finding["confidence"], "medium");
+        let reason = finding["confidenceReason"].as_str().unwrap_or_default();
+        assert!(reason.contains("later iterations of a loop"), "{reason}");
+    }
+}
