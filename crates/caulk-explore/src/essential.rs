@@ -285,7 +285,7 @@ fn is_entered(frame: &Frame<'_>, inst: InstId, to: BlockId, others: &[BlockId]) 
         position(frame, beyond).is_none_or(|there| here <= there)
     };
     if let Inst::Switch { default, .. } = &frame.body.insts[inst] {
-        return to != *default || others.iter().any(|other| is_before(other));
+        return to != *default || others.iter().any(is_before);
     }
     let place = frame.body.place(inst);
     // Back to the start of a loop.

@@ -52,11 +52,11 @@ fn addresses(frame: &Frame<'_>, allocation: InstId) -> EntityVec<InstId, bool> {
         for (id, inst) in body.insts.iter() {
             let is_one = |operand: &Operand| operand.value().is_some_and(|v| is_object[v]);
             match inst {
-                Inst::Store { value, address, .. } if is_one(value) => {
-                    if !holders.iter().any(|holder| is_same_place(frame, *holder, *address)) {
-                        holders.push(*address);
-                        is_changed = true;
-                    }
+                Inst::Store { value, address, .. }
+                    if is_one(value) && !holders.iter().any(|holder| is_same_place(frame, *holder, *address)) =>
+                {
+                    holders.push(*address);
+                    is_changed = true;
                 }
                 _ if is_object[id] => {}
                 Inst::Load { address, ty: Type::Ptr, .. } => {
