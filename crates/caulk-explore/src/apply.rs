@@ -48,8 +48,13 @@ impl Machine<'_> {
         let mut ways: Vec<Way<'_>> = Vec::new();
         for (target, effects) in effects {
             self.opaque.extend(&effects.opaque);
-            let parts = effects.parts.iter();
-            ways.extend(parts.filter_map(|part| self.apply_part(state.clone(), site, (*target, effects), part)));
+            for (number, effect) in effects.parts.iter().enumerate() {
+                let Some(mut way) = self.apply_part(state.clone(), site, (*target, effects), effect) else { continue };
+                if effects.parts.len() > 1 {
+                    way.state.trail.add(site.inst, Event::Part(*target, number as u32));
+                }
+                ways.push(way);
+            }
         }
         let was_live = self.is_live(&state);
         let mut out = States::new();

@@ -9,6 +9,8 @@ pub struct ExploreConfig {
     /// Instructions executed for one object before states that differ are merged, again as many before loops are left at once, and
     /// again as many before the search ends.
     pub max_steps: usize,
+    /// Instructions executed to find one path for a candidate that holds when it is merged with no other.
+    pub max_replay_steps: usize,
     /// States kept apart at one block, before those that agree on the object are merged.
     pub max_states: usize,
     /// Rounds of a loop that are executed as they are, before a round with everything the loop writes unknown.
@@ -46,6 +48,7 @@ impl Default for ExploreConfig {
     fn default() -> Self {
         Self {
             max_steps: 6_000,
+            max_replay_steps: 12_000,
             max_states: 8,
             concrete_rounds: 2,
             max_callee_size: 160,

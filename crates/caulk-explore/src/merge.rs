@@ -258,6 +258,7 @@ impl Search<'_, '_> {
             one.serial = self.machine.versions;
         }
         self.blur_memory(one, other);
+        one.is_general |= other.is_general;
         one.facts = one.facts.join(&other.facts, &mut self.machine.pool);
         for (root, fate) in other.fates.iter() {
             let differs = one.fate(root) != Some(fate);

@@ -45,6 +45,8 @@ pub(crate) struct State {
     pub passed: u64,
     /// States that differed were merged on the way: the path may be one that no single run takes.
     pub is_blurred: bool,
+    /// It is in, or was in, a round of a loop of which only so much is known as holds for every round.
+    pub is_general: bool,
     /// Calls inside of which an allocation had to fail.
     pub failures: SmallVec<[InstId; 2]>,
     /// Pointers that were read or written through, so they are not null. Sorted.
@@ -80,6 +82,7 @@ impl State {
             serial: 0,
             passed: 0,
             is_blurred: false,
+            is_general: false,
             failures: SmallVec::new(),
             dereferenced: Rc::default(),
             copies: Rc::default(),

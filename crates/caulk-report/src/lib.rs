@@ -29,6 +29,7 @@ pub mod narrate;
 mod operand_names;
 pub mod proof;
 pub mod proof_sarif;
+mod reason;
 pub mod report;
 #[cfg(test)]
 mod robust;

@@ -38,6 +38,8 @@ pub struct Statistics {
     pub functions: usize,
     pub candidates: usize,
     pub confirmed: usize,
+    /// Of those confirmed, how many have a path that was executed alone, merged with no other, and holds.
+    pub replayed: usize,
     /// How many candidates each layer refuted, in the order the layers are asked.
     pub refuted: Vec<Refuted>,
     /// Candidates that a budget left undecided.

@@ -38,7 +38,8 @@ impl Writer<'_> {
             "ruleId": finding.kind.rule(),
             "ruleIndex": rules::ALL.iter().position(|r| r.id == finding.kind.rule()),
             "level": if finding.confidence == Confidence::Low { "note" } else { "warning" },
-            "message": { "text": finding.message() },
+            "rank": rank(finding.confidence),
+            "message": { "text": finding.message_with_advice() },
             "locations": [self.location(&finding.loss, None)],
             "relatedLocations": self.related(finding),
             "codeFlows": [{ "threadFlows": [{ "locations": steps }] }],
@@ -50,6 +51,8 @@ impl Writer<'_> {
                 "variable": finding.variable,
                 "family": finding.family,
                 "confidence": finding.confidence.to_string(),
+                "confidenceReason": finding.confidence_reason,
+                "advice": finding.advice,
                 "needsAllocFailure": finding.needs_alloc_failure,
             },
         });
@@ -118,6 +121,15 @@ fn absent(known: &Known) -> Value {
         "locations": [{ "physicalLocation": { "artifactLocation": artifact(&known.file) } }],
         "partialFingerprints": fingerprints(&known.fingerprint),
     })
+}
+
+/// How sure a finding is, from 0 to 100, as viewers sort by it.
+fn rank(confidence: Confidence) -> u32 {
+    match confidence {
+        Confidence::High => 90,
+        Confidence::Medium => 60,
+        Confidence::Low => 20,
+    }
 }
 
 fn rule(rule: &Rule) -> Value {

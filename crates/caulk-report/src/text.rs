@@ -1,5 +1,6 @@
 //! The report for a terminal: findings grouped by file, then what was counted and what was hidden.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use annotate_snippets::Renderer;
@@ -31,7 +32,8 @@ impl Default for TextOptions {
 pub fn short(report: &Report) -> String {
     let mut text = String::new();
     for finding in report.counted() {
-        let line = format!("{}: {} [{}]", finding.loss, finding.message(), finding.kind.rule());
+        let Finding { loss, .. } = finding;
+        let line = format!("{loss}: {} [{}]; {}", finding.message(), finding.rules(), finding.certainty_in_short());
         let _ = writeln!(text, "{}", terminal::line(&line));
     }
     text
@@ -59,7 +61,8 @@ fn total(report: &Report, findings: &[&Finding]) -> String {
     let mut text = leaks(findings.len());
     if !findings.is_empty() {
         let count = |kind: Kind| findings.iter().filter(|f| f.kind == kind).count();
-        let files = findings.chunk_by(|a, b| a.loss.file == b.loss.file).count();
+        let files: BTreeSet<&str> = findings.iter().map(|f| f.loss.file.as_str()).collect();
+        let files = files.len();
         let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
         let _ = write!(text, " in {files}: {} lost, {} forgotten", count(Kind::Lost), count(Kind::Forgotten));
     }

@@ -53,6 +53,13 @@ pub(crate) fn assignee(file: &SourceFile, line: u32, column: u32) -> Option<Stri
     Some(words.quote(start, at)).filter(|t| !t.is_empty())
 }
 
+/// The word or sign at a place.
+pub(crate) fn token(file: &SourceFile, line: u32, column: u32) -> Option<&[u8]> {
+    let words = Words { text: file.bytes(), tokens: file.tokens() };
+    let at = words.index_at(file.offset(line, column)?)?;
+    words.tokens.get(at).map(|token| &file.bytes()[token.start..token.end])
+}
+
 struct Words<'a> {
     text: &'a [u8],
     tokens: &'a [Token],
@@ -255,7 +262,6 @@ impl Words<'_> {
             }
             match self.before(at) {
                 b"." | b"->" | b"::" => at -= 1,
-                b")" | b"]" => {}
                 _ if matches!(self.get(at), b"[" | b"(") => {}
                 _ => break,
             }

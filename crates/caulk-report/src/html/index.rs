@@ -49,7 +49,7 @@ fn row(index: usize, finding: &Finding) -> Row<'_> {
         function: &finding.loss.function,
         allocator: &finding.allocation.callee,
         confidence: finding.confidence.to_string(),
-        steps: finding.steps.len(),
+        steps: finding.essential().count(),
         failure: finding.needs_alloc_failure,
         state: state(finding),
     }

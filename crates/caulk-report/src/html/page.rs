@@ -62,7 +62,7 @@ fn header(html: &mut String, finding: &Finding, neighbours: &Neighbours) {
     );
     let _ = writeln!(
         html,
-        "<p class=\"sub\"><span class=\"tag {0}\">{0}</span> <span class=\"tag\">{1} confidence</span> {2}{3}\
+        "<p class=\"sub\"><span class=\"tag {0}\">{0}</span> <span class=\"tag\">{7}</span> <span class=\"tag\">{1} confidence</span> {2}{3}\
          in <code>{4}</code>, {5}:{6}</p>",
         finding.kind.rule(),
         finding.confidence,
@@ -71,11 +71,22 @@ fn header(html: &mut String, finding: &Finding, neighbours: &Neighbours) {
         escape::text(&finding.loss.function),
         escape::text(&finding.loss.file),
         finding.loss.line,
+        crate::finding::CWE,
     );
+    let _ = writeln!(html, "<p class=\"sub\">{}.</p>", escape::with_code(&sentence(&finding.certainty())));
+    if let Some(advice) = &finding.advice {
+        let _ = writeln!(html, "<p class=\"sub\">{}.</p>", escape::with_code(&sentence(advice)));
+    }
     if let Some(reason) = finding.suppression.as_ref().and_then(|s| s.reason.as_ref()) {
         let _ = writeln!(html, "<p class=\"sub\">Suppressed: {}</p>", escape::text(reason));
     }
     html.push_str("</header>\n");
+}
+
+/// With a capital letter.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn state_tag(finding: &Finding) -> String {

@@ -117,7 +117,11 @@ fn findings(
             Verdict::Confirmed(witness) => confirmed(candidate, witness),
             Verdict::Unexamined => narrator.stage_one(candidate),
             // Nobody saw a path that can be taken.
-            Verdict::Cut => Evidence { confidence: Confidence::Low, ..narrator.stage_one(candidate) },
+            Verdict::Cut => Evidence {
+                confidence: Confidence::Low,
+                reason: "the search for a path to it ran out of its budget",
+                ..narrator.stage_one(candidate)
+            },
         };
         Some(narrator.finding(candidate, &evidence))
     };
@@ -165,6 +169,7 @@ fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration, 
         ("ownership", explored.refuted_by_ownership),
         ("conditions", explored.refuted_by_conditions),
         ("solver", explored.refuted_by_solver),
+        ("replay", explored.refuted_by_replay),
         ("prover", contradicted.len()),
     ];
     report.statistics = Statistics {
@@ -172,6 +177,7 @@ fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration, 
         functions: program.totals().functions_with_body,
         candidates: explored.candidates,
         confirmed: explored.confirmed - contradicted.len(),
+        replayed: explored.replayed,
         refuted: layers.into_iter().filter(|(_, count)| *count > 0).map(refuted).collect(),
         undecided: explored.cut + explored.unexamined,
         rules: analysed.config.rules.counts().map(|(rule, count)| (rule.name().to_owned(), count)).collect(),
@@ -184,7 +190,8 @@ fn deliver(report: &Report, sources: &Sources, options: &CheckOptions) -> Result
         ReportFormat::Text if options.input.quiet => text::short(report),
         ReportFormat::Text => text::render(report, sources, &text_options(options)),
         ReportFormat::Json => json::render(report),
-        ReportFormat::Sarif => sarif::render(report, sources),
+        ReportFormat::Sarif if options.full_path => sarif::render(report, sources),
+        ReportFormat::Sarif => sarif::render(&without_details(report), sources),
         ReportFormat::Github => github::render(report),
         ReportFormat::Html => return write_folder(report, sources, options),
     };
@@ -192,6 +199,13 @@ fn deliver(report: &Report, sources: &Sources, options: &CheckOptions) -> Result
         Some(path) => write_file(path, &rendered),
         None => Ok(Output::new().write_all(rendered.as_bytes())?),
     }
+}
+
+/// The report with the steps that a reader has to know.
+fn without_details(report: &Report) -> Report {
+    let mut report = report.clone();
+    report.findings.iter_mut().for_each(|finding| finding.steps.retain(|step| !step.detail));
+    report
 }
 
 fn write_folder(report: &Report, sources: &Sources, options: &CheckOptions) -> Result<(), Error> {
@@ -228,13 +242,14 @@ fn text_options(options: &CheckOptions) -> TextOptions {
 
 /// The last line: what the run came to.
 fn tell(report: &Report, start: Instant) {
-    let Statistics { units, functions, candidates, confirmed, refuted, undecided, .. } = &report.statistics;
+    let Statistics { units, functions, candidates, confirmed, replayed, refuted, undecided, .. } = &report.statistics;
     let by: Vec<String> = refuted.iter().map(|r| format!("{} by {}", r.count, r.layer)).collect();
     let count: usize = refuted.iter().map(|r| r.count).sum();
     let refuted =
         if by.is_empty() { format!("{count} refuted") } else { format!("{count} refuted ({})", by.join(", ")) };
     tell!(
-        "{} leaks; {units} units, {functions} functions, {candidates} candidates: {confirmed} confirmed, {refuted}, \
+        "{} leaks; {units} units, {functions} functions, {candidates} candidates: {confirmed} confirmed ({replayed} replayed), \
+         {refuted}, \
          {undecided} undecided; {} functions cut; {:.1} s",
         report.counted().count(),
         report.functions_cut.len(),

@@ -39,7 +39,11 @@ impl<'a> SecondLook<'a> {
         let (candidate, (verdict, refused)) = candidates.iter().zip(&self.verdicts).find(|(c, _)| is_meant(c))?;
         Some(match verdict {
             Verdict::Confirmed(witness) => {
-                let doubt = if witness.is_doubtful { ", with a doubt: paths were merged on the way" } else { "" };
+                let doubt = match (witness.is_replayed, witness.is_doubtful) {
+                    (false, _) => ", with a doubt: no single path was found that holds when it is executed alone",
+                    (true, true) => ", with a doubt: not all conditions of the path could be decided",
+                    (true, false) => "",
+                };
                 format!("confirmed{doubt}: {}", self.path(candidate, witness))
             }
             Verdict::Refuted(Layer::Ownership) => {
@@ -52,6 +56,9 @@ impl<'a> SecondLook<'a> {
             Verdict::Refuted(Layer::Solver) => {
                 let which = self.refused(candidate, refused);
                 format!("refuted: conditions on the way there exclude each other, as the solver shows{which}")
+            }
+            Verdict::Refuted(Layer::Replay) => {
+                "refuted: paths that were merged lose it together, and none of them does so alone".to_owned()
             }
             Verdict::Cut => "not decided: the budget ran out before all paths were seen".to_owned(),
             Verdict::Unexamined => "not followed path by path: it rests on no path, or on something hidden".to_owned(),
