@@ -171,7 +171,7 @@ impl Machine<'_> {
             Some(object) => self.is_live(&state) && self.leads_to(&state, value, object),
             None => self.root(value).is_some(),
         };
-        if !concerns || self.is_in_object(&state, site, result, path) {
+        if !concerns || (action.guard.is_hidden() && self.is_in_object(&state, site, result, path)) {
             return out.push(state);
         }
         if action.to == Destination::Renew {

@@ -106,7 +106,7 @@ impl Propagation<'_, '_> {
         let mut given_back = Split::new();
         for action in actions {
             let Some(resolved) = self.subject(inst, action) else { continue };
-            if !self.is_object(resolved, current) {
+            if !self.is_object(resolved, current) || self.is_own_cell(resolved, action, current) {
                 continue;
             }
             is_subject_of_any = true;
@@ -176,11 +176,16 @@ impl Propagation<'_, '_> {
         }
     }
 
+    /// Whether an action that only sometimes happens is about a cell of the object itself. What points to itself is an empty list,
+    /// or a buffer that is a part of it: nobody frees or keeps it by that.
+    fn is_own_cell(&self, resolved: Resolved, action: &Action, current: &Alternative) -> bool {
+        let is_own = matches!(resolved, Resolved::Cell(cell) if Some(cell.base) == current.own);
+        is_own && action.guard.is_hidden()
+    }
+
     fn is_object(&self, resolved: Resolved, current: &Alternative) -> bool {
         match resolved {
             Resolved::Operand(operand) => names(current, operand),
-            // What points to itself is an empty list, or a buffer that is a part of it: nobody frees or keeps it by that.
-            Resolved::Cell(cell) if Some(cell.base) == current.own => false,
             Resolved::Cell(Cell { base, offset: Offset::Any }) => current.cells.iter().any(|c| c.base == base),
             Resolved::Cell(cell) => current.cells.contains(&cell),
         }
