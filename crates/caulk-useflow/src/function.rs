@@ -313,6 +313,10 @@ pub fn effect_of<'a>(
         // A component that is being computed: no effect yet.
         return None;
     }
+    let is_many = site.outcome == Outcome::Many || targets.len() > config.max_targets;
+    if is_many && targets.iter().all(|t| is_deleting_destructor(program.function(*t).symbol)) {
+        return Some(CallEffect { summary: Cow::Owned(deletes_this()), unknown: false });
+    }
     let many = targets.len() > config.max_targets;
     let summary = match summaries.as_slice() {
         [only] => Cow::Borrowed(*only),
@@ -325,9 +329,24 @@ pub fn effect_of<'a>(
     (effect.unknown || says_something(&effect.summary)).then_some(effect)
 }
 
+/// The destructor that `delete` calls through the table of virtual functions (Itanium C++ ABI 2.6.1): it frees its object.
+fn is_deleting_destructor(symbol: &str) -> bool {
+    symbol.starts_with("_ZN") && symbol.ends_with("D0Ev")
+}
+
+/// The object and what it owns are gone, whatever its class is.
+fn deletes_this() -> Summary {
+    let this = Subject::Value(AccessPath::root(PathRoot::Param(0)));
+    let freed = Action { subject: this, to: Destination::Free { deep: true }, guard: Guard::Always };
+    Summary { actions: vec![freed], impure: true, ..Summary::default() }
+}
+
 /// The effect of a call that may reach several functions: what all do is certain; what some do takes the argument all the
 /// same. If there are too many to tell what each does, what some of them take is given to unknown code.
 fn combine(summaries: &[&Summary], many: bool) -> Summary {
+    // After the call, only what those did counts that come back.
+    let returning: SmallVec<[&Summary; 4]> = summaries.iter().copied().filter(|s| !s.no_return).collect();
+    let summaries = if returning.is_empty() { summaries } else { &returning };
     let (first, rest) = match summaries {
         [] => return Summary::default(),
         [first, rest @ ..] => (*first, rest),
