@@ -1,7 +1,7 @@
 //! Calls by stage one's summaries: what a callee does to the object, what it writes, and what it gives back.
 
 use caulk_ir::Type;
-use caulk_memory::{AccessPath, Relation};
+use caulk_memory::{AccessPath, Offset, Relation};
 use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
 use caulk_summary::{Action, BlockId, Case, Decision, Destination, Guard, Room, Subject, Summary};
@@ -94,8 +94,14 @@ impl Machine<'_> {
             return None;
         }
         let width = width_of(ty).unwrap_or(64);
-        let inside = summary.result_inside.and_then(|index| site.args.get(index as usize));
-        let mut origin = match inside.and_then(|argument| self.root(*argument)) {
+        let inside = summary.result_inside.and_then(|(index, offset)| Some((*site.args.get(index as usize)?, offset)));
+        if let Some((argument, Offset::Known(offset))) = inside
+            && self.pool.width(argument) == width
+        {
+            let offset = self.pool.constant(width, offset as u64);
+            return Some(self.pool.add(argument, offset));
+        }
+        let mut origin = match inside.and_then(|(argument, _)| self.root(argument)) {
             Some(root) => Origin::Derived(root),
             None => Origin::Result(site.inst),
         };

@@ -133,8 +133,8 @@ pub struct Summary {
     pub nonnull_result: bool,
     /// Says all there is to know, whatever the body is like: a model, where there is a body as well.
     pub is_model: bool,
-    /// The result points into what this argument points to, at some offset or other.
-    pub result_inside: Option<u32>,
+    /// The result points into what this argument points to, at this offset: `T *&ref() { return field; }`.
+    pub result_inside: Option<(u32, Offset)>,
     /// What the returned number always is, where a model says so.
     pub ensures: Vec<Relation>,
     /// Makes room in a container, or uses it.

@@ -39,7 +39,7 @@ pub(crate) fn told(program: &Program, function: FuncId) -> Option<Told> {
             let kept = Action { subject: Subject::Value(copied), to: Destination::Keep, guard: Guard::Always };
             return Some(Told::Besides(vec![kept]));
         }
-        Member::Gives if is_pointer(0) => summary.result_inside = Some(0),
+        Member::Gives if is_pointer(0) => summary.result_inside = Some((0, Offset::Any)),
         _ => return Some(Told::Besides((0..params.len()).filter(|i| is_pointer(*i)).map(kept).collect())),
     }
     Some(Told::Everything(summary))

@@ -54,6 +54,8 @@ pub(crate) struct View<'a> {
     pub is_used: EntityVec<InstId, bool>,
     /// Which facts each call makes untrue, as far as was asked.
     pub stale: EntityVec<InstId, Option<Vec<Answers>>>,
+    /// Where else a store through a choice between pointers may go, by the choice.
+    pub choices: FxHashMap<ValueId, Vec<Cell>>,
     /// Where cells that were asked for may have been written since the entry.
     pub initial: FxHashMap<Cell, Initial>,
     /// Blocks that hang on an object, as far as was asked: see [`crate::backlinks`].
@@ -112,6 +114,7 @@ impl<'a> View<'a> {
         let inside = |inst: InstId| calls[inst].as_ref().and_then(|c| c.summary.result_inside);
         let values = ValueTable::new(program, unit, body, &inside);
         let settled = settled_pointers(body, &values, &calls);
+        let choices = stored_choices(body, &values);
         let mut view = Self {
             program,
             config,
@@ -131,6 +134,7 @@ impl<'a> View<'a> {
             calls,
             is_used,
             stale: vec![None; body.insts.len()].into(),
+            choices,
             initial: FxHashMap::default(),
             hanging: FxHashMap::default(),
             settled,
@@ -230,6 +234,12 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The cells that a store to a cell may write besides: those that its address was chosen from.
+    pub fn also_written(&self, cell: Cell) -> impl Iterator<Item = Cell> + '_ {
+        let choices = self.choices.get(&cell.base).into_iter().flatten();
+        choices.map(move |choice| Cell { base: choice.base, offset: choice.offset.plus(cell.offset) })
+    }
+
     /// What is known of an operand without following any path: constants, addresses of variables, and results of functions
     /// that never return null.
     pub(crate) fn evident(&self, operand: Operand) -> Option<Relation> {
@@ -297,6 +307,26 @@ pub(crate) enum Resolved {
     Cell(Cell),
 }
 
+/// Of every choice between pointers that something is stored through, what it was chosen from.
+fn stored_choices(body: &Body, values: &ValueTable) -> FxHashMap<ValueId, Vec<Cell>> {
+    let mut choices: FxHashMap<ValueId, Vec<Cell>> = FxHashMap::default();
+    for inst in body.insts.values() {
+        let (Inst::Store { address, .. } | Inst::Copy { dst: address, .. } | Inst::Fill { dst: address, .. }) = inst
+        else {
+            continue;
+        };
+        if let Some(cell) = values.of_operand(*address)
+            && !choices.contains_key(&cell.base)
+        {
+            let found = values.choices(body, cell.base);
+            if !found.is_empty() {
+                choices.insert(cell.base, found);
+            }
+        }
+    }
+    choices
+}
+
 /// The effect of a call, as its targets' summaries tell. None: none that matters, or not known yet.
 pub fn effect_of<'a>(
     program: &Program,
@@ -354,6 +384,7 @@ fn combine(summaries: &[&Summary], many: bool) -> Summary {
     let mut result = Summary {
         no_return: summaries.iter().all(|s| s.no_return),
         nonnull_result: summaries.iter().all(|s| s.nonnull_result),
+        result_inside: first.result_inside.filter(|known| rest.iter().all(|s| s.result_inside == Some(*known))),
         impure: true,
         cut: summaries.iter().any(|s| s.cut),
         loosely_told: summaries.iter().any(|s| s.loosely_told),

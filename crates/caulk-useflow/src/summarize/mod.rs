@@ -4,7 +4,7 @@ use caulk_rules::Rule;
 use std::collections::BTreeSet;
 
 use caulk_ir::{Body, DominatorTree, Inst, InstId};
-use caulk_memory::{AccessPath, Cell, PathRoot};
+use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueNode};
 use caulk_models::Models;
 use caulk_program::{FuncId, Program, TypeId};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
@@ -158,6 +158,7 @@ impl<'a> Summarizer<'a> {
                 && a.guard == Guard::Always
                 && a.to == Destination::Store(AccessPath::root(PathRoot::Return))
         });
+        summary.result_inside = result_inside(&self.view);
         summary.calls = param_calls(&mut self.view);
         freed_slots(&mut self.view, &mut self.report.slots);
         self.report.slots.released = released(&mut self.view, &self.report.summary);
@@ -301,4 +302,23 @@ impl<'a> Summarizer<'a> {
             }
         }
     }
+}
+
+/// The argument that the function always returns a pointer into, and the offset.
+fn result_inside(view: &View<'_>) -> Option<(u32, Offset)> {
+    let returned = view.body.insts.values().filter_map(|inst| match inst {
+        Inst::Return { value } => Some(*value),
+        _ => None,
+    });
+    let mut known = None;
+    for value in returned {
+        let cell = view.values.of_operand(value?)?;
+        let (ValueNode::Param(index), Offset::Known(_)) = (view.values.node(cell.base), cell.offset) else {
+            return None;
+        };
+        if known.replace((index, cell.offset)).is_some_and(|before| before != (index, cell.offset)) {
+            return None;
+        }
+    }
+    known
 }
