@@ -455,6 +455,10 @@ pub(crate) fn is_relevant(body: &Body, calls_matter: bool) -> bool {
     calls_matter
         || body.insts.values().any(|inst| match inst {
             Inst::Store { ty: Type::Ptr | Type::Aggregate(_), value: Operand::Value(_), .. } => true,
+            // A method that only empties a field.
+            Inst::Store { ty: Type::Ptr, address: Operand::Value(address), .. } => {
+                matches!(root_of(body, *address), Inst::Param { .. })
+            }
             Inst::Return { value: Some(Operand::Value(v)) } => {
                 matches!(body.insts[*v].result_type(), Type::Ptr | Type::Aggregate(_))
             }

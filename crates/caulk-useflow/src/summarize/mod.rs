@@ -135,7 +135,13 @@ impl<'a> Summarizer<'a> {
         let surely_writes =
             |path: &AccessPath| summary.actions.iter().filter(|a| !a.guard.is_hidden()).any(|a| stores(&a, path));
         overwritten.retain(|path| !may_write(path));
-        reset.retain(|path| !surely_writes(path));
+        // What is freed is not there to be written over.
+        let is_freed = |a: &Action, path: &AccessPath| match (&a.subject, &a.to) {
+            (Subject::Value(freed), Destination::Free { .. }) => a.guard == Guard::Always && freed.same_place(path),
+            _ => false,
+        };
+        let surely_frees = |path: &AccessPath| summary.actions.iter().any(|a| is_freed(a, path));
+        reset.retain(|path| !surely_writes(path) && !surely_frees(path));
         overwritten.extend(reset);
         overwritten.sort();
         overwritten.dedup();
