@@ -318,6 +318,7 @@ impl Story<'_, '_> {
                 Event::FreedWithHolder => {
                     (StepKind::FreedWithHolder, format!("{} frees what holds {}", callee(), self.subject()))
                 }
+                Event::Thrown => (StepKind::Branch, format!("{} throws an exception", callee())),
                 Event::Allocated
                 | Event::Given
                 | Event::Freed

@@ -129,6 +129,8 @@ pub struct Summary {
     pub calls: Vec<ParamCall>,
     /// Never comes back.
     pub no_return: bool,
+    /// An exception that some code names may leave it.
+    pub throws: bool,
     /// Never returns null.
     pub nonnull_result: bool,
     /// Says all there is to know, whatever the body is like: a model, where there is a body as well.

@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 
 use crate::callbacks::{Special, special};
 use crate::config::UseflowConfig;
+use crate::exceptions::throwing_calls;
 use crate::facts::{FactList, Keys, number_of};
 use crate::freeing_loops::FreeingLoops;
 use crate::liveness::Liveness;
@@ -54,6 +55,8 @@ pub(crate) struct View<'a> {
     pub is_used: EntityVec<InstId, bool>,
     /// Which facts each call makes untrue, as far as was asked.
     pub stale: EntityVec<InstId, Option<Vec<Answers>>>,
+    /// Calls that may end in an exception that some code names.
+    pub throwing: FxHashSet<InstId>,
     /// Where else a store through a choice between pointers may go, by the choice.
     pub choices: FxHashMap<ValueId, Vec<Cell>>,
     /// Where cells that were asked for may have been written since the entry.
@@ -115,6 +118,7 @@ impl<'a> View<'a> {
         let values = ValueTable::new(program, unit, body, &inside);
         let settled = settled_pointers(body, &values, &calls);
         let choices = stored_choices(body, &values);
+        let throwing = throwing_calls(program, id, body, summary_of);
         let mut view = Self {
             program,
             config,
@@ -134,6 +138,7 @@ impl<'a> View<'a> {
             calls,
             is_used,
             stale: vec![None; body.insts.len()].into(),
+            throwing,
             choices,
             initial: FxHashMap::default(),
             hanging: FxHashMap::default(),
@@ -383,6 +388,7 @@ fn combine(summaries: &[&Summary], many: bool) -> Summary {
     };
     let mut result = Summary {
         no_return: summaries.iter().all(|s| s.no_return),
+        throws: summaries.iter().all(|s| s.throws),
         nonnull_result: summaries.iter().all(|s| s.nonnull_result),
         result_inside: first.result_inside.filter(|known| rest.iter().all(|s| s.result_inside == Some(*known))),
         impure: true,

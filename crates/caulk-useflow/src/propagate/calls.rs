@@ -87,7 +87,7 @@ impl Propagation<'_, '_> {
     }
 
     /// Whether the operand points to memory that holds the object, over any number of steps.
-    fn is_holder(&self, operand: Operand, current: &Alternative) -> bool {
+    pub(super) fn is_holder(&self, operand: Operand, current: &Alternative) -> bool {
         let Some(cell) = self.view.values.of_operand(operand) else { return false };
         if matches!(self.view.values.node(cell.base), ValueNode::Nothing) {
             return false;

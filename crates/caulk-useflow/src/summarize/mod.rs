@@ -14,6 +14,7 @@ use crate::alternative::{Alternative, Status};
 use crate::callbacks::{Special, param_calls};
 use crate::candidate::Candidate;
 use crate::config::UseflowConfig;
+use crate::exceptions::lets_out;
 use crate::function::View;
 use crate::guards::MAX_CASES;
 use crate::history::History;
@@ -165,6 +166,7 @@ impl<'a> Summarizer<'a> {
                 && a.to == Destination::Store(AccessPath::root(PathRoot::Return))
         });
         summary.result_inside = result_inside(&self.view);
+        summary.throws = lets_out(self.view.program, self.view.id, self.view.body, &self.view.throwing);
         summary.calls = param_calls(&mut self.view);
         freed_slots(&mut self.view, &mut self.report.slots);
         self.report.slots.released = released(&mut self.view, &self.report.summary);
@@ -256,6 +258,9 @@ impl<'a> Summarizer<'a> {
             }
             for (exit, alternative) in &settled {
                 self.ask(&object, *exit, alternative);
+            }
+            for (exit, alternative) in &flow.thrown {
+                self.leave_by_throw(&object, *exit, alternative);
             }
         }
         for path in handed.iter().flat_map(|(_, paths)| paths).filter(|path| path.root != PathRoot::Return) {
