@@ -39,6 +39,12 @@ impl Machine<'_> {
         {
             return smallvec![];
         }
+        if let Some((result, relation)) = result.zip(summary.holding)
+            && self.holds_object(&state, site)
+            && self.assume(&mut state, result, relation) == Verdict::Contradiction
+        {
+            return smallvec![];
+        }
         if effect.unknown {
             self.give_away(&mut state, site);
         }
@@ -76,6 +82,14 @@ impl Machine<'_> {
             after.extend(self.finish(state, site, result, effect, wanted.zip(Some(last))));
         }
         after
+    }
+
+    /// Whether the first argument, a container, holds the object.
+    fn holds_object(&self, state: &State, site: &Site<'_>) -> bool {
+        let container = site.args.first().and_then(|arg| self.root(*arg));
+        let Some((object, container)) = state.tracked.zip(container) else { return false };
+        self.is_live(state)
+            && state.memory.iter().any(|(_, c)| c.holder == Some(container) && self.cell_points_to(c, object))
     }
 
     /// Whether something is put into a container that was made with room for it: that does not fail.

@@ -137,6 +137,8 @@ pub struct Summary {
     pub is_model: bool,
     /// The result points into what this argument points to, at this offset: `T *&ref() { return field; }`.
     pub result_inside: Option<(u32, Offset)>,
+    /// What the result is while the first argument, a container, holds something: `empty()` is 0 then.
+    pub holding: Option<Relation>,
     /// What the returned number always is, where a model says so.
     pub ensures: Vec<Relation>,
     /// Makes room in a container, or uses it.

@@ -3,8 +3,8 @@
 //! To an analysis of one element a container is an object that holds it at some offset or other.
 
 use caulk_ir::Type;
-use caulk_memory::{AccessPath, Offset, PathRoot};
-use caulk_models::{Member, container_member};
+use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
+use caulk_models::{Member, container_member, is_self_contained};
 use caulk_program::{FuncId, Program};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
 
@@ -28,6 +28,8 @@ pub(crate) fn told(program: &Program, function: FuncId) -> Option<Told> {
     let mut summary = Summary { impure: true, is_model: true, ..Summary::default() };
     match container_member(info.name)? {
         Member::Leaves => {}
+        Member::Counts => summary.holding = Some(Relation::NONZERO),
+        Member::AsksEmpty => summary.holding = Some(Relation::ZERO),
         Member::Makes if params.len() == 1 => {}
         Member::Makes if class(0).is_some() && class(0) == class(1) => summary.actions.push(moved(elements(1))),
         Member::Adds if params.len() > 1 && is_pointer(params.len() - 1) => {
@@ -43,6 +45,23 @@ pub(crate) fn told(program: &Program, function: FuncId) -> Option<Told> {
         _ => return Some(Told::Besides((0..params.len()).filter(|i| is_pointer(*i)).map(kept).collect())),
     }
     Some(Told::Everything(summary))
+}
+
+/// Takes out of a summary what a container or string allocates for itself: it frees that itself, whatever its code looks like.
+pub fn hide_own_memory(program: &Program, function: FuncId, summary: &mut Summary) {
+    let info = program.function(function);
+    let is_member = info.symbol.starts_with("_ZNSt") || info.symbol.starts_with("_ZNKSt");
+    if !is_member || !is_self_contained(info.name) {
+        return;
+    }
+    let is_own = |action: &Action| match (&action.subject, &action.to) {
+        (Subject::Alloc(_), Destination::Store(to)) => matches!(to.root, PathRoot::Param(_)),
+        _ => false,
+    };
+    summary.actions.retain(|action| !is_own(action));
+    if !summary.actions.iter().any(|action| matches!(action.subject, Subject::Alloc(_))) {
+        summary.blocks.clear();
+    }
 }
 
 /// The elements of a container.

@@ -60,7 +60,8 @@ impl Propagation<'_, '_> {
             }
         }
         if goes_on {
-            goes_on = self.overwritten_by(inst, &effect.summary, current, split);
+            goes_on = self.learn_count(inst, &effect.summary, current)
+                && self.overwritten_by(inst, &effect.summary, current, split);
         }
         goes_on
     }

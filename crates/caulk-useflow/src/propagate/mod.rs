@@ -48,6 +48,7 @@ pub(crate) enum Start {
 }
 
 mod calls;
+mod counts;
 mod edges;
 mod memory;
 mod on_way;
