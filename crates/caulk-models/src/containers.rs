@@ -34,6 +34,9 @@ const SETS: [&str; 4] = ["set", "multiset", "unordered_set", "unordered_multiset
 /// Those of which only iterators tell where something is.
 const MULTIMAPS: [&str; 2] = ["multimap", "unordered_multimap"];
 
+/// Classes that hold one value or none, or one of several kinds: which, nothing here follows. What goes in stays there.
+const OPTIONALS: [&str; 3] = ["optional", "variant", "any"];
+
 const ADDS: [&str; 7] = ["push_back", "push_front", "push", "insert", "emplace_back", "emplace_front", "insert_after"];
 const GIVES: [&str; 5] = ["operator[]", "at", "front", "back", "top"];
 /// The end of a container by itself leads to no element; whoever walks there from somewhere has that from another member.
@@ -66,6 +69,11 @@ pub fn container_member(name: &str) -> Option<Member> {
     let (std, versions) = namespaces.split_first()?;
     if *std != "std" || !versions.iter().all(|n| n.starts_with("__")) {
         return None;
+    }
+    let plain = |name: &str| name.split('<').next().unwrap_or_default().to_owned();
+    if OPTIONALS.contains(&plain(class).as_str()) {
+        let is_filled = [plain(class).as_str(), "operator=", "emplace"].contains(&plain(member).as_str());
+        return is_filled.then_some(Member::Copies);
     }
     let (class, arguments) = class.split_once('<')?;
     let arguments = split(arguments.strip_suffix('>')?, ",");
@@ -183,6 +191,9 @@ mod tests {
         assert_eq!(container_member(&format!("{map}::operator[]")), Some(Member::Gives));
         assert_eq!(container_member(&format!("{map}::insert")), Some(Member::Copies));
         assert_eq!(container_member("std::vector<Pair, std::allocator<Pair> >::push_back"), Some(Member::Copies));
+        assert_eq!(container_member("std::optional<int*>::optional<int*, true>"), Some(Member::Copies));
+        assert_eq!(container_member("std::variant<int, int*>::operator=<int*>"), Some(Member::Copies));
+        assert_eq!(container_member("std::optional<int*>::operator*"), None);
         assert_eq!(container_member("std::set<char*, std::less<char*> >::insert"), Some(Member::Adds));
         assert_eq!(container_member("std::set<char*, std::less<char*> >::find"), Some(Member::Other));
     }

@@ -28,7 +28,8 @@ pub(crate) fn told(program: &Program, function: FuncId) -> Option<Told> {
     let mut summary = Summary { impure: true, is_model: true, ..Summary::default() };
     match container_member(info.name)? {
         Member::Leaves => {}
-        Member::Counts => summary.holding = Some(Relation::NONZERO),
+        // No container holds so much that an `int` could not count it: sizes are often passed on as one.
+        Member::Counts => summary.holding = Some(Relation::Range(1, i64::from(i32::MAX))),
         Member::AsksEmpty => summary.holding = Some(Relation::ZERO),
         Member::Makes if params.len() == 1 => {}
         Member::Makes if class(0).is_some() && class(0) == class(1) => summary.actions.push(moved(elements(1))),
