@@ -116,7 +116,7 @@ fn classify(class: &str, member: &str) -> Member {
 }
 
 /// Classes of the standard library that look after the memory they need themselves, whatever they hold, and their bases.
-const SELF_CONTAINED: [&str; 16] = [
+const SELF_CONTAINED: [&str; 21] = [
     "_Vector_base",
     "_Bvector_base",
     "_List_base",
@@ -133,6 +133,11 @@ const SELF_CONTAINED: [&str; 16] = [
     "__tree",
     "__split_buffer",
     "__list_imp",
+    "shared_ptr",
+    "__shared_ptr",
+    "__shared_count",
+    "__shared_weak_count",
+    "weak_ptr",
 ];
 
 /// Whether a function, by its name in the source, is a member of a container, a string or the like. Nodes and buffers that

@@ -157,10 +157,10 @@ impl VirtualTables {
 
     /// The groups of the classes that a type without identity may be: those of its name that only one unit knows.
     fn groups_without_identity(&self, world: &World<'_>, ty: Option<TypeId>) -> Vec<&Group> {
-        let name = ty.and_then(|ty| {
+        let name = ty.map(|ty| {
             let info = world.types.get(ty);
             let unit = &world.units[info.unit.index()].unit;
-            Some(plain_name(unit.str(unit.structs[info.local].name)))
+            plain_name(unit.str(unit.structs[info.local].name))
         });
         let classes = name.and_then(|name| self.unnamed.get(name)).into_iter().flatten();
         let mut groups: Vec<usize> = classes.flat_map(|class| self.groups_of[*class].iter().copied()).collect();

@@ -60,6 +60,9 @@ pub fn hide_own_memory(program: &Program, function: FuncId, summary: &mut Summar
         _ => false,
     };
     summary.actions.retain(|action| !is_own(action));
+    // Positions that are given to `substr` and its like were mostly found in the same string.
+    let member = info.name.rsplit("::").next().unwrap_or_default();
+    summary.throws &= ["at", "_M_range_check"].contains(&member);
     if !summary.actions.iter().any(|action| matches!(action.subject, Subject::Alloc(_))) {
         summary.blocks.clear();
     }

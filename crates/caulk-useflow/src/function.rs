@@ -312,21 +312,26 @@ pub(crate) enum Resolved {
     Cell(Cell),
 }
 
-/// Of every choice between pointers that something is stored through, what it was chosen from.
+/// Of every choice between pointers that something is stored through or that is given to a call, what it was chosen from.
 fn stored_choices(body: &Body, values: &ValueTable) -> FxHashMap<ValueId, Vec<Cell>> {
     let mut choices: FxHashMap<ValueId, Vec<Cell>> = FxHashMap::default();
-    for inst in body.insts.values() {
-        let (Inst::Store { address, .. } | Inst::Copy { dst: address, .. } | Inst::Fill { dst: address, .. }) = inst
-        else {
-            continue;
-        };
-        if let Some(cell) = values.of_operand(*address)
+    let mut add = |operand: Operand| {
+        if let Some(cell) = values.of_operand(operand)
             && !choices.contains_key(&cell.base)
         {
             let found = values.choices(body, cell.base);
             if !found.is_empty() {
                 choices.insert(cell.base, found);
             }
+        }
+    };
+    for inst in body.insts.values() {
+        match inst {
+            Inst::Store { address, .. } | Inst::Copy { dst: address, .. } | Inst::Fill { dst: address, .. } => {
+                add(*address)
+            }
+            Inst::Call(call) | Inst::Invoke { call, .. } => call.args.iter().for_each(|arg| add(*arg)),
+            _ => {}
         }
     }
     choices

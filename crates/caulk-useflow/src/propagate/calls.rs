@@ -183,8 +183,16 @@ impl Propagation<'_, '_> {
             // What points to itself is an empty list, or a buffer that is a part of it: nobody frees or keeps it by that.
             Resolved::Cell(cell) if Some(cell.base) == current.own => false,
             Resolved::Cell(Cell { base, offset: Offset::Any }) => current.cells.iter().any(|c| c.base == base),
-            Resolved::Cell(cell) => current.cells.contains(&cell),
+            Resolved::Cell(cell) => current.cells.contains(&cell) || self.is_element_of_local(cell, current),
         }
+    }
+
+    /// Whether a cell is that of an element of a local array which holds the object somewhere: the loop with which a compiler
+    /// destroys such an array comes by every element.
+    fn is_element_of_local(&self, cell: Cell, current: &Alternative) -> bool {
+        let is_local = |choice: &Cell| matches!(self.view.values.node(choice.base), ValueNode::Local(_));
+        let arrays = self.view.choices.get(&cell.base).into_iter().flatten().filter(|c| is_local(c));
+        arrays.into_iter().any(|array| current.cells.iter().any(|held| held.base == array.base))
     }
 
     fn perform(&mut self, inst: InstId, action: &Action, current: &mut Alternative) {
