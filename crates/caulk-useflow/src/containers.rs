@@ -2,6 +2,7 @@
 //!
 //! To an analysis of one element a container is an object that holds it at some offset or other.
 
+use crate::summarize::Report;
 use caulk_ir::Type;
 use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
 use caulk_models::{Member, container_member, is_self_contained};
@@ -49,23 +50,19 @@ pub(crate) fn told(program: &Program, function: FuncId) -> Option<Told> {
 }
 
 /// Takes out of a summary what a container or string allocates for itself: it frees that itself, whatever its code looks like.
-pub fn hide_own_memory(program: &Program, function: FuncId, summary: &mut Summary) {
+pub fn hide_own_memory(program: &Program, function: FuncId, report: &mut Report) {
     let info = program.function(function);
     let is_member = info.symbol.starts_with("_ZNSt") || info.symbol.starts_with("_ZNKSt");
     if !is_member || !is_self_contained(info.name) {
         return;
     }
-    let is_own = |action: &Action| match (&action.subject, &action.to) {
-        (Subject::Alloc(_), Destination::Store(to)) => matches!(to.root, PathRoot::Param(_)),
-        _ => false,
-    };
-    summary.actions.retain(|action| !is_own(action));
+    let summary = &mut report.summary;
+    summary.actions.retain(|action| !matches!(action.subject, Subject::Alloc(_)));
+    summary.blocks.clear();
+    report.candidates.clear();
     // Positions that are given to `substr` and its like were mostly found in the same string.
     let member = info.name.rsplit("::").next().unwrap_or_default();
     summary.throws &= ["at", "_M_range_check"].contains(&member);
-    if !summary.actions.iter().any(|action| matches!(action.subject, Subject::Alloc(_))) {
-        summary.blocks.clear();
-    }
 }
 
 /// The elements of a container.

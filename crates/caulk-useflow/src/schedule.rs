@@ -141,7 +141,7 @@ fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &
     let special = special_calls(world, function, &body, &summary_of);
     let mut report = summarize(world, function, &body, &summary_of, &special);
     report.special = special;
-    containers::hide_own_memory(program, function, &mut report.summary);
+    containers::hide_own_memory(program, function, &mut report);
     report.summary.actions.extend(besides);
     report.summary.actions.sort();
     rely_on_contract(world, function, &body, &mut report.summary);
