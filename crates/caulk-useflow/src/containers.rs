@@ -50,7 +50,7 @@ pub(crate) fn told(program: &Program, function: FuncId) -> Option<Told> {
 }
 
 /// Takes out of a summary what a container or string allocates for itself: it frees that itself, whatever its code looks like.
-pub fn hide_own_memory(program: &Program, function: FuncId, report: &mut Report) {
+pub(crate) fn hide_own_memory(program: &Program, function: FuncId, report: &mut Report) {
     let info = program.function(function);
     let is_member = info.symbol.starts_with("_ZNSt") || info.symbol.starts_with("_ZNKSt");
     if !is_member || !is_self_contained(info.name) {

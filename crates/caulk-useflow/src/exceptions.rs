@@ -18,7 +18,7 @@ const LIBRARY: [&str; 3] =
 const CATCH: &str = "__cxa_begin_catch";
 
 /// Calls of a function that may end in an exception somebody names.
-pub fn throwing_calls<'a>(
+pub(crate) fn throwing_calls<'a>(
     program: &Program,
     function: FuncId,
     body: &Body,
@@ -49,7 +49,7 @@ fn throws_for_memory(program: &Program, function: FuncId, body: &Body, throw: In
 }
 
 /// Whether an exception that somebody names leaves the function.
-pub fn lets_out(program: &Program, function: FuncId, body: &Body, throwing: &FxHashSet<InstId>) -> bool {
+pub(crate) fn lets_out(program: &Program, function: FuncId, body: &Body, throwing: &FxHashSet<InstId>) -> bool {
     if throwing.is_empty() || program.function(function).declaration.flags.no_unwind {
         return false;
     }
@@ -60,7 +60,7 @@ pub fn lets_out(program: &Program, function: FuncId, body: &Body, throwing: &FxH
 }
 
 /// Whether some handler may take an exception that arrives at a block.
-pub fn is_caught(program: &Program, function: FuncId, body: &Body, unwind: BlockId) -> bool {
+pub(crate) fn is_caught(program: &Program, function: FuncId, body: &Body, unwind: BlockId) -> bool {
     let unit = program.unit(program.function(function).unit);
     let catches = |inst: InstId| {
         let callee = body.insts[inst].call().map(|call| call.callee);

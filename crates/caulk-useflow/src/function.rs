@@ -240,7 +240,7 @@ impl<'a> View<'a> {
     }
 
     /// The cells that a store to a cell may write besides: those that its address was chosen from.
-    pub fn also_written(&self, cell: Cell) -> impl Iterator<Item = Cell> + '_ {
+    pub(crate) fn also_written(&self, cell: Cell) -> impl Iterator<Item = Cell> + '_ {
         let choices = self.choices.get(&cell.base).into_iter().flatten();
         choices.map(move |choice| Cell { base: choice.base, offset: choice.offset.plus(cell.offset) })
     }

@@ -16,18 +16,18 @@ use tool::Tool;
 
 /// Run Caulk and other analysers over pairs of small C++ programs, and print one table.
 #[derive(Debug, Args)]
-pub struct Probes {
+pub(crate) struct Probes {
     /// Only pairs whose name contains this.
     #[arg(long, value_name = "TEXT", default_value = "")]
-    pub only: String,
+    pub(crate) only: String,
 
     /// Measure this binary; without it, Caulk is built first.
     #[arg(long, value_name = "PATH")]
-    pub caulk: Option<PathBuf>,
+    pub(crate) caulk: Option<PathBuf>,
 
     /// Leave the other analysers out.
     #[arg(long)]
-    pub alone: bool,
+    pub(crate) alone: bool,
 }
 
 /// What one tool said of one pair.
@@ -48,7 +48,7 @@ impl Answer {
     }
 }
 
-pub fn run(arguments: &Probes) -> Result<()> {
+pub(crate) fn run(arguments: &Probes) -> Result<()> {
     let caulk = build::given_or_built(arguments.caulk.as_deref(), &build::target_folder()?)?;
     let others = if arguments.alone { Vec::new() } else { Tool::others() };
     let tools: Vec<Tool> = [Tool::Caulk(caulk)].into_iter().chain(others).collect();

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 #[derive(Debug)]
-pub enum Tool {
+pub(crate) enum Tool {
     Caulk(PathBuf),
     Clang,
     Gcc,
@@ -17,11 +17,11 @@ pub enum Tool {
 const STANDARD: &str = "-std=c++17";
 
 impl Tool {
-    pub fn others() -> Vec<Tool> {
+    pub(crate) fn others() -> Vec<Tool> {
         vec![Tool::Clang, Tool::Gcc, Tool::Cppcheck]
     }
 
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self {
             Tool::Caulk(_) => "Caulk",
             Tool::Clang => "clang --analyze",
@@ -32,7 +32,7 @@ impl Tool {
     }
 
     /// Whether the tool reports a leak in one build of a pair.
-    pub fn reports_leak(&self, file: &Path, leaks: bool, scratch: &Path) -> Result<bool> {
+    pub(crate) fn reports_leak(&self, file: &Path, leaks: bool, scratch: &Path) -> Result<bool> {
         let mut command = self.command(file, leaks);
         command.current_dir(scratch);
         let shown = format!("{command:?}");
