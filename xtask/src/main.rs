@@ -7,6 +7,7 @@
 
 mod bench;
 mod juliet;
+mod probes;
 mod realleaks;
 mod regress;
 mod results;
@@ -29,6 +30,7 @@ struct Arguments {
 enum Chore {
     Bench(Box<bench::arguments::Bench>),
     Juliet(juliet::Juliet),
+    Probes(probes::Probes),
     Realleaks(realleaks::Realleaks),
     Regress(regress::Regress),
     Results(results::Results),
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().chore {
         Chore::Bench(arguments) => bench::run(&arguments).map(|()| true),
         Chore::Juliet(arguments) => juliet::run(&arguments).map(|()| true),
+        Chore::Probes(arguments) => probes::run(&arguments).map(|()| true),
         Chore::Realleaks(arguments) => realleaks::run(&arguments).map(|()| true),
         Chore::Regress(arguments) => regress::run(&arguments),
         Chore::Results(arguments) => results::run(&arguments).map(|()| true),

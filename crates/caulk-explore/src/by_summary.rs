@@ -1,7 +1,7 @@
 //! Calls by stage one's summaries: what a callee does to the object, what it writes, and what it gives back.
 
 use caulk_ir::Type;
-use caulk_memory::{AccessPath, Relation};
+use caulk_memory::{AccessPath, Offset, Relation};
 use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
 use caulk_summary::{Action, BlockId, Case, Decision, Destination, Guard, Room, Subject, Summary};
@@ -36,6 +36,12 @@ impl Machine<'_> {
         }
         if let Some(result) = result
             && summary.ensures.iter().any(|r| self.assume(&mut state, result, *r) == Verdict::Contradiction)
+        {
+            return smallvec![];
+        }
+        if let Some((result, relation)) = result.zip(summary.holding)
+            && self.holds_object(&state, site)
+            && self.assume(&mut state, result, relation) == Verdict::Contradiction
         {
             return smallvec![];
         }
@@ -78,6 +84,14 @@ impl Machine<'_> {
         after
     }
 
+    /// Whether the first argument, a container, holds the object.
+    fn holds_object(&self, state: &State, site: &Site<'_>) -> bool {
+        let container = site.args.first().and_then(|arg| self.root(*arg));
+        let Some((object, container)) = state.tracked.zip(container) else { return false };
+        self.is_live(state)
+            && state.memory.iter().any(|(_, c)| c.holder == Some(container) && self.cell_points_to(c, object))
+    }
+
     /// Whether something is put into a container that was made with room for it: that does not fail.
     fn has_room(&mut self, site: &Site<'_>, summary: &Summary) -> bool {
         let container = (summary.room == Some(Room::Used)).then(|| site.args.first()).flatten();
@@ -94,8 +108,14 @@ impl Machine<'_> {
             return None;
         }
         let width = width_of(ty).unwrap_or(64);
-        let inside = summary.result_inside.and_then(|index| site.args.get(index as usize));
-        let mut origin = match inside.and_then(|argument| self.root(*argument)) {
+        let inside = summary.result_inside.and_then(|(index, offset)| Some((*site.args.get(index as usize)?, offset)));
+        if let Some((argument, Offset::Known(offset))) = inside
+            && self.pool.width(argument) == width
+        {
+            let offset = self.pool.constant(width, offset as u64);
+            return Some(self.pool.add(argument, offset));
+        }
+        let mut origin = match inside.and_then(|(argument, _)| self.root(argument)) {
             Some(root) => Origin::Derived(root),
             None => Origin::Result(site.inst),
         };

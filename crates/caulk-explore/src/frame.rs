@@ -117,7 +117,10 @@ impl<'a> Frame<'a> {
         self.loaded_ahead = LoadedAhead::new(self.body, &self.blocks_by_order, &loads);
         let values: Vec<InstId> = relevant.iter().filter(|(_, r)| **r).map(|(inst, _)| inst).collect();
         for &block in &self.blocks_by_order {
-            self.seen_ahead[block] = values.iter().copied().filter(|v| self.liveness.is_live_in(block, *v)).collect();
+            // A phi of the block itself has its value when paths meet there, and may be used nowhere else: `a && b`.
+            let is_own_phi = |v: InstId| self.homes[v] == block && matches!(self.body.insts[v], Inst::Phi { .. });
+            let is_seen = |v: &InstId| self.liveness.is_live_in(block, *v) || is_own_phi(*v);
+            self.seen_ahead[block] = values.iter().copied().filter(is_seen).collect();
         }
     }
 

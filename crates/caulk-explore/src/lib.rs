@@ -38,6 +38,7 @@ mod search;
 mod state;
 mod store;
 mod symbols;
+mod thrown;
 mod touched;
 mod verdict;
 mod witness;

@@ -163,6 +163,7 @@ impl<'a, 'g> Search<'a, 'g> {
             match &frame.body.insts[inst] {
                 Inst::Phi { .. } => {}
                 Inst::Call(_) => {
+                    states.iter().for_each(|state| self.check_lost_by_throw(state, inst));
                     states = states.into_iter().flat_map(|s| self.noted_call(s, inst)).collect();
                     if states.len() > self.machine.max_states() {
                         states = if self.replaying.is_some() { self.nearest(states) } else { self.squeeze(states) };
@@ -170,7 +171,9 @@ impl<'a, 'g> Search<'a, 'g> {
                 }
                 Inst::Invoke { normal, unwind, .. } => {
                     for state in states {
-                        self.go(state.clone(), block, *unwind);
+                        let mut thrown = state.clone();
+                        thrown.trail.add(inst, Event::Took(1));
+                        self.go(thrown, block, *unwind);
                         for after in self.noted_call(state, inst) {
                             self.go(after, block, *normal);
                         }
@@ -299,6 +302,7 @@ impl<'a, 'g> Search<'a, 'g> {
                 self.note_passed(inst, std::slice::from_mut(&mut state));
                 self.end(state, inst, result);
             }
+            Inst::Resume { .. } => self.check_lost_by_throw(&state, inst),
             _ => {}
         }
     }

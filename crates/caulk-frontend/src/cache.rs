@@ -111,7 +111,6 @@ fn key(format: &str, compiler: &str, job: &Job) -> Key {
     };
     part(format.as_bytes());
     part(compiler.as_bytes());
-    part(job.display().as_bytes());
     part(job.path().as_os_str().as_encoded_bytes());
     if let Job::Compile(job) = job {
         part(job.directory.as_os_str().as_encoded_bytes());

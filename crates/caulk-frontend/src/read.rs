@@ -81,8 +81,10 @@ pub fn read_units(
 fn read_unit(job: &Job, config: &Config, scratch: &Path, number: usize) -> Result<ReadUnit, String> {
     let key = config.cache.as_ref().map(|cache| (cache, cache.key(job, &config.clang)));
     if let Some((cache, key)) = &key
-        && let Some((unit, files)) = cache.load(key)
+        && let Some((mut unit, files)) = cache.load(key)
     {
+        // How a source is shown depends on where the program was started, and the entry does not.
+        unit.unit.source = job.display().to_owned();
         return Ok(ReadUnit { unit, from_cache: true, files });
     }
     let bitcode = scratch.join(format!("{number}.bc"));

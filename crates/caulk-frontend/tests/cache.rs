@@ -5,6 +5,7 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use caulk_capture::Job;
 use caulk_frontend::{Config, ReadUnit};
 use common::{Project, cached, config, printed};
 
@@ -50,6 +51,24 @@ fn a_second_run_takes_all_from_the_cache() {
     assert!(!first.from_cache && second.from_cache);
     assert_eq!(text(first), text(second));
     assert_eq!(fs::read_to_string(project.path("cache/.gitignore")).expect("written"), "*\n");
+}
+
+/// Sources are shown relative to the current folder; the entry does not depend on that.
+#[test]
+fn another_current_folder_takes_the_same_entry() {
+    let project = project();
+    run(&project, &[]);
+    let job = |display: &str| {
+        let mut jobs = common::jobs(project.root(), &["node.c"], &[]);
+        let Some(Job::Compile(job)) = jobs.first_mut() else { panic!("one source, one job") };
+        job.display = display.to_owned();
+        jobs
+    };
+    let config = cached(&project.path("cache"));
+    let other = common::read_all(&job("sub/../node.c"), &config).pop().expect("one job, one result");
+    let other = other.unwrap_or_else(|lost| panic!("{}: {}", lost.source, lost.reason));
+    assert!(other.from_cache);
+    assert_eq!(other.unit.unit.source, "sub/../node.c");
 }
 
 #[test]

@@ -48,12 +48,15 @@ pub struct ValueTable {
     fields: FxHashMap<(ValueId, Offset), (TypeId, u64)>,
     /// The same, as summaries of callees have it.
     told_fields: FxHashMap<(ValueId, Offset), (TypeId, u64)>,
+    /// Parts of locals that hold the address of another local and nothing else: what a lambda captures by reference.
+    references: FxHashMap<(InstId, i64), InstId>,
 }
 
 impl ValueTable {
-    /// `inside`: the argument of a call that its result points into, if that is known.
-    pub fn new(program: &Program, unit: UnitId, body: &Body, inside: &dyn Fn(InstId) -> Option<u32>) -> Self {
-        let mut table = ValueTable { of_inst: vec![None; body.insts.len()], ..ValueTable::default() };
+    /// `inside`: the argument of a call that its result points into, and where, if that is known.
+    pub fn new(program: &Program, unit: UnitId, body: &Body, inside: &dyn Fn(InstId) -> Option<(u32, Offset)>) -> Self {
+        let mut table =
+            ValueTable { of_inst: vec![None; body.insts.len()], references: references(body), ..ValueTable::default() };
         table.intern(ValueNode::Nothing, 0);
         let mut builder = Builder { program, unit, body, inside, table: &mut table };
         for constant in body.consts.keys() {
@@ -115,11 +118,47 @@ impl ValueTable {
 
     /// The value a cell holds, made when first asked for; None when the loads nest too deep.
     pub fn loaded(&mut self, cell: Cell) -> Option<ValueId> {
+        if let Some(local) = self.referred(cell) {
+            return Some(self.intern(ValueNode::Local(local), 0));
+        }
         let depth = self.depths[cell.base.0 as usize];
         if depth >= MAX_LOADS || matches!(self.node(cell.base), ValueNode::Nothing) {
             return None;
         }
         Some(self.intern(ValueNode::Load(cell.base, cell.offset), depth + 1))
+    }
+
+    /// The local whose address a cell holds, where it never holds anything else.
+    fn referred(&self, cell: Cell) -> Option<InstId> {
+        match (self.node(cell.base), cell.offset) {
+            (ValueNode::Local(local), Offset::Known(offset)) => self.references.get(&(local, offset)).copied(),
+            _ => None,
+        }
+    }
+
+    /// What a choice between pointers (a phi, a select) was chosen from, other choices looked through. Empty for all else.
+    pub fn choices(&self, body: &Body, id: ValueId) -> Vec<Cell> {
+        let mut found: Vec<Cell> = Vec::new();
+        let mut seen = vec![id];
+        let mut work = vec![Cell { base: id, offset: Offset::ZERO }];
+        while let Some(at) = work.pop() {
+            let ValueNode::Opaque(inst) = self.node(at.base) else { continue };
+            let operands: Vec<Operand> = match &body.insts[inst] {
+                Inst::Phi { incoming, .. } => incoming.iter().map(|(_, value)| *value).collect(),
+                Inst::Select { then, other, .. } => vec![*then, *other],
+                _ => continue,
+            };
+            for cell in operands.into_iter().filter_map(|o| self.of_operand(o)) {
+                let cell = Cell { base: cell.base, offset: cell.offset.plus(at.offset) };
+                if seen.contains(&cell.base) || matches!(self.node(cell.base), ValueNode::Nothing) {
+                    continue;
+                }
+                seen.push(cell.base);
+                found.push(cell);
+                work.push(cell);
+            }
+        }
+        found
     }
 
     /// The value a cell holds, if anything has asked for it yet.
@@ -234,7 +273,7 @@ struct Builder<'a> {
     program: &'a Program,
     unit: UnitId,
     body: &'a Body,
-    inside: &'a dyn Fn(InstId) -> Option<u32>,
+    inside: &'a dyn Fn(InstId) -> Option<(u32, Offset)>,
     table: &'a mut ValueTable,
 }
 
@@ -309,10 +348,10 @@ impl Builder<'_> {
     }
 
     fn inside_argument(&mut self, id: InstId) -> Option<Cell> {
-        let index = (self.inside)(id)?;
+        let (index, offset) = (self.inside)(id)?;
         let argument = *self.body.insts[id].call()?.args.get(index as usize)?;
         let cell = self.operand(argument)?;
-        Some(Cell { offset: Offset::Any, ..cell })
+        Some(Cell { offset: cell.offset.plus(offset), ..cell })
     }
 
     fn address(&mut self, base: Cell, steps: &[Step]) -> Cell {
@@ -332,11 +371,56 @@ impl Builder<'_> {
     }
 
     fn load(&mut self, cell: Cell, id: InstId) -> Option<Cell> {
+        if let Some(local) = self.table.referred(cell) {
+            return self.root(ValueNode::Local(local));
+        }
         let depth = self.table.depths[cell.base.0 as usize];
         if depth >= MAX_LOADS || matches!(self.table.node(cell.base), ValueNode::Nothing) {
             return self.root(ValueNode::Opaque(id));
         }
         let base = self.table.intern(ValueNode::Load(cell.base, cell.offset), depth + 1);
         Some(Cell { base, offset: Offset::ZERO })
+    }
+}
+
+/// Parts of locals into which the address of one other local is stored, once, and nothing else.
+fn references(body: &Body) -> FxHashMap<(InstId, i64), InstId> {
+    let mut stored: FxHashMap<(InstId, i64), Option<InstId>> = FxHashMap::default();
+    let mut copied: Vec<InstId> = Vec::new();
+    for inst in body.insts.values() {
+        match inst {
+            Inst::Store { value, address, .. } => {
+                let Some((local, offset)) = part_of_local(body, *address) else { continue };
+                let of = value.value().filter(|v| matches!(body.insts[*v], Inst::Local { .. }) && *v != local);
+                stored.entry((local, offset)).and_modify(|known| *known = None).or_insert(of);
+            }
+            Inst::Copy { dst, .. } | Inst::Fill { dst, .. } => {
+                copied.extend(part_of_local(body, *dst).map(|(local, _)| local));
+            }
+            _ => {}
+        }
+    }
+    let is_whole = |part: &(InstId, i64)| !copied.contains(&part.0);
+    stored.into_iter().filter(|(part, _)| is_whole(part)).filter_map(|(part, of)| Some((part, of?))).collect()
+}
+
+/// The local and the offset into it that an address is.
+fn part_of_local(body: &Body, address: Operand) -> Option<(InstId, i64)> {
+    let (mut at, mut offset) = (address.value()?, 0i64);
+    loop {
+        match &body.insts[at] {
+            Inst::Local { .. } => return Some((at, offset)),
+            Inst::Address { base, steps } => {
+                for step in steps {
+                    offset = offset.wrapping_add(match step {
+                        Step::Field { offset, .. } => *offset as i64,
+                        Step::Bytes { offset, .. } => *offset,
+                        Step::Index { .. } => return None,
+                    });
+                }
+                at = base.value()?;
+            }
+            _ => return None,
+        }
     }
 }

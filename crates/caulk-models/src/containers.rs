@@ -13,6 +13,10 @@ pub enum Member {
     Gives,
     /// A constructor. It copies the elements of another container, if that is its argument.
     Makes,
+    /// Tells how many there are.
+    Counts,
+    /// Tells whether there is none.
+    AsksEmpty,
     /// Nothing: makes room, or destroys the container.
     Leaves,
     /// What the last argument points to is copied into the container, and what it holds with it.
@@ -25,14 +29,34 @@ pub enum Member {
 const SEQUENCES: [&str; 7] = ["vector", "list", "deque", "forward_list", "stack", "queue", "priority_queue"];
 /// Containers whose second one is.
 const MAPS: [&str; 2] = ["map", "unordered_map"];
-/// Containers whose elements are reached through iterators only.
-const SETS: [&str; 6] = ["set", "multiset", "unordered_set", "unordered_multiset", "multimap", "unordered_multimap"];
+/// Containers whose elements are reached through iterators only, and which hold what they are ordered by.
+const SETS: [&str; 4] = ["set", "multiset", "unordered_set", "unordered_multiset"];
+/// Those of which only iterators tell where something is.
+const MULTIMAPS: [&str; 2] = ["multimap", "unordered_multimap"];
+
+/// Classes that hold one value or none, or one of several kinds: which, nothing here follows. What goes in stays there.
+const OPTIONALS: [&str; 3] = ["optional", "variant", "any"];
 
 const ADDS: [&str; 7] = ["push_back", "push_front", "push", "insert", "emplace_back", "emplace_front", "insert_after"];
 const GIVES: [&str; 5] = ["operator[]", "at", "front", "back", "top"];
 /// The end of a container by itself leads to no element; whoever walks there from somewhere has that from another member.
-/// Whoever asks how many elements there are is about to look at all of them, so `size` and `empty` are not among these.
-const LEAVES: [&str; 7] = ["capacity", "max_size", "reserve", "get_allocator", "clear", "end", "cend"];
+/// What is taken out or cleared is nobody's, unless it was fetched before.
+const LEAVES: [&str; 14] = [
+    "capacity",
+    "max_size",
+    "reserve",
+    "get_allocator",
+    "clear",
+    "end",
+    "cend",
+    "pop_back",
+    "pop_front",
+    "pop",
+    "erase",
+    "resize",
+    "shrink_to_fit",
+    "count",
+];
 
 /// What a function does, by its name in the source with template arguments, if it is a member of a container whose elements
 /// matter.
@@ -46,12 +70,18 @@ pub fn container_member(name: &str) -> Option<Member> {
     if *std != "std" || !versions.iter().all(|n| n.starts_with("__")) {
         return None;
     }
+    let plain = |name: &str| name.split('<').next().unwrap_or_default().to_owned();
+    if OPTIONALS.contains(&plain(class).as_str()) {
+        let is_filled = [plain(class).as_str(), "operator=", "emplace"].contains(&plain(member).as_str());
+        return is_filled.then_some(Member::Copies);
+    }
     let (class, arguments) = class.split_once('<')?;
     let arguments = split(arguments.strip_suffix('>')?, ",");
     let held = match class {
         class if SEQUENCES.contains(&class) => arguments.first(),
         class if MAPS.contains(&class) => arguments.get(1),
-        class if SETS.contains(&class) => None,
+        class if SETS.contains(&class) => arguments.first(),
+        class if MULTIMAPS.contains(&class) => None,
         _ => return None,
     };
     let holds_pointers = held.is_some_and(|ty| ty.ends_with('*'));
@@ -77,10 +107,50 @@ fn classify(class: &str, member: &str) -> Member {
         }
         name if GIVES.contains(&name) => Member::Gives,
         name if LEAVES.contains(&name) => Member::Leaves,
+        "size" => Member::Counts,
+        "empty" => Member::AsksEmpty,
         name if name == class => Member::Makes,
         name if name.strip_prefix('~') == Some(class) => Member::Leaves,
         _ => Member::Other,
     }
+}
+
+/// Classes of the standard library that look after the memory they need themselves, whatever they hold, and their bases.
+const SELF_CONTAINED: [&str; 21] = [
+    "_Vector_base",
+    "_Bvector_base",
+    "_List_base",
+    "_Fwd_list_base",
+    "_Deque_base",
+    "_Rb_tree",
+    "_Hashtable",
+    "_Hashtable_alloc",
+    "basic_string",
+    "function",
+    "_Function_base",
+    "_Any_data",
+    "__hash_table",
+    "__tree",
+    "__split_buffer",
+    "__list_imp",
+    "shared_ptr",
+    "__shared_ptr",
+    "__shared_count",
+    "__shared_weak_count",
+    "weak_ptr",
+];
+
+/// Whether a function, by its name in the source, is a member of a container, a string or the like. Nodes and buffers that
+/// such a class allocates are its own affair.
+#[must_use]
+pub fn is_self_contained(name: &str) -> bool {
+    let parts = split(name, "::");
+    let Some((&"std", rest)) = parts.split_first() else { return false };
+    // Versions of the library and its details live in namespaces of their own.
+    let class = rest.iter().find(|part| part.contains('<') || !part.starts_with("__"));
+    let Some(class) = class.and_then(|class| class.split('<').next()).filter(|_| rest.len() > 1) else { return false };
+    let lists: [&[&str]; 5] = [&SEQUENCES, &MAPS, &SETS, &MULTIMAPS, &SELF_CONTAINED];
+    lists.iter().any(|list| list.contains(&class))
 }
 
 /// Splits where no template argument list is open.
@@ -126,14 +196,38 @@ mod tests {
         assert_eq!(container_member(&format!("{map}::operator[]")), Some(Member::Gives));
         assert_eq!(container_member(&format!("{map}::insert")), Some(Member::Copies));
         assert_eq!(container_member("std::vector<Pair, std::allocator<Pair> >::push_back"), Some(Member::Copies));
-        assert_eq!(container_member("std::set<char*, std::less<char*> >::insert"), Some(Member::Copies));
+        assert_eq!(container_member("std::optional<int*>::optional<int*, true>"), Some(Member::Copies));
+        assert_eq!(container_member("std::variant<int, int*>::operator=<int*>"), Some(Member::Copies));
+        assert_eq!(container_member("std::optional<int*>::operator*"), None);
+        assert_eq!(container_member("std::set<char*, std::less<char*> >::insert"), Some(Member::Adds));
+        assert_eq!(container_member("std::set<char*, std::less<char*> >::find"), Some(Member::Other));
+    }
+
+    #[test]
+    fn classes_that_look_after_their_own_memory() {
+        for name in [
+            "std::vector<Part, std::allocator<Part> >::push_back",
+            "std::_Vector_base<Part, std::allocator<Part> >::_Vector_base",
+            "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::append",
+            "std::__detail::_Hashtable_alloc<std::allocator<int> >::_M_allocate_node<int>",
+        ] {
+            assert!(is_self_contained(name), "{name}");
+        }
+        for name in [
+            "std::unique_ptr<int, std::default_delete<int> >::reset",
+            "std::make_unique<int, int>",
+            "my::vector<int>::f",
+            "f",
+        ] {
+            assert!(!is_self_contained(name), "{name}");
+        }
     }
 
     #[test]
     fn everything_else_is_none_of_these() {
         for name in [
             "std::vector<int, std::allocator<int> >::size",
-            "std::set<char*, std::less<char*> >::find",
+            "std::set<int, std::less<int> >::find",
             "std::map<char*, int, std::less<char*> >::operator[]",
             "my::vector<char*>::push_back",
             "std::vector<char*>::_Temporary_value::_M_val",

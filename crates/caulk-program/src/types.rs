@@ -151,7 +151,10 @@ impl Types {
 
     /// The field at a spot.
     pub fn field(&self, spot: Spot) -> Option<&FieldInfo> {
-        self.infos[spot.ty].fields.iter().find(|f| f.offset == spot.offset)
+        // An empty base class begins where the first field does, and is nothing there.
+        let is_nothing = |f: &&FieldInfo| f.is_base && f.size <= 1;
+        let begins = self.infos[spot.ty].fields.iter().filter(|f| f.offset == spot.offset);
+        begins.min_by_key(is_nothing)
     }
 
     /// The class at `offset` of a class: the outermost base or member that begins there.

@@ -9,7 +9,8 @@ use crate::facts::{VirtualCall, World};
 use crate::ids::{FuncId, GlobalVarId, TypeId};
 
 /// Entries of a table that are never called on purpose.
-const NOT_CALLED: [&str; 2] = ["__cxa_pure_virtual", "__cxa_deleted_virtual"];
+const PURE: &str = "__cxa_pure_virtual";
+const NOT_CALLED: [&str; 2] = [PURE, "__cxa_deleted_virtual"];
 
 /// Where a base lies in a class; None for a virtual base, whose place is known only at run time.
 type BaseOffset = Option<i64>;
@@ -19,6 +20,8 @@ type ClassId = usize;
 #[derive(Debug)]
 struct Group {
     class: ClassId,
+    /// No object is of this class alone: some function of it is pure.
+    is_abstract: bool,
     /// Where in the object the pointer to this group lies.
     delta: i64,
     /// Slot and function, by rising slot.
@@ -34,6 +37,8 @@ pub(crate) struct VirtualTables {
     groups_of: Vec<Vec<usize>>,
     /// The class of each structure type that has one.
     of_type: FxHashMap<TypeId, ClassId>,
+    /// Classes that only one unit knows, by their last name. Debug info has no identity for them.
+    unnamed: FxHashMap<String, Vec<ClassId>>,
     is_empty: bool,
 }
 
@@ -94,6 +99,7 @@ impl VirtualTables {
                 groups.extend(groups_of_table(world, table, class));
             }
         }
+        let unnamed = classes_without_identity(&groups, &hierarchy);
         let mut groups_of = vec![Vec::new(); hierarchy.bases.len()];
         for (index, group) in groups.iter().enumerate() {
             for (class, place) in hierarchy.ancestors(group.class) {
@@ -102,7 +108,7 @@ impl VirtualTables {
                 }
             }
         }
-        Self { classes: hierarchy.classes, groups, groups_of, of_type, is_empty: false }
+        Self { classes: hierarchy.classes, groups, groups_of, of_type, unnamed, is_empty: false }
     }
 
     /// The functions the call may reach, sorted, and whether the class of the object was known. An unknown class
@@ -130,13 +136,37 @@ impl VirtualTables {
             let name = class_of_method(world.units[home.unit.index()].unit.symbol(home.local))?;
             self.classes.get(&name).copied()
         });
-        let mut found: Vec<FuncId> = match class {
-            Some(class) => self.groups_of[class].iter().filter_map(|&g| at_slot(&self.groups[g])).collect(),
-            None => self.groups.iter().filter_map(at_slot).collect(),
+        let groups: Vec<&Group> = match class {
+            Some(class) => self.groups_of[class].iter().map(|&g| &self.groups[g]).collect(),
+            None => self.groups_without_identity(world, call.class),
         };
+        let is_class_known = !groups.is_empty() || class.is_some();
+        let groups = if is_class_known { groups } else { self.groups.iter().collect() };
+        let at_slots = |is_meant: fn(&Group) -> bool| -> Vec<FuncId> {
+            groups.iter().copied().filter(|g| is_meant(g)).filter_map(at_slot).collect()
+        };
+        // What an abstract class has in its table runs only while an object of a class below it is made or destroyed.
+        let mut found = at_slots(|group| !group.is_abstract);
+        if found.is_empty() {
+            found = at_slots(|_| true);
+        }
         found.sort_unstable();
         found.dedup();
-        (found, class.is_some())
+        (found, is_class_known)
+    }
+
+    /// The groups of the classes that a type without identity may be: those of its name that only one unit knows.
+    fn groups_without_identity(&self, world: &World<'_>, ty: Option<TypeId>) -> Vec<&Group> {
+        let name = ty.map(|ty| {
+            let info = world.types.get(ty);
+            let unit = &world.units[info.unit.index()].unit;
+            plain_name(unit.str(unit.structs[info.local].name))
+        });
+        let classes = name.and_then(|name| self.unnamed.get(name)).into_iter().flatten();
+        let mut groups: Vec<usize> = classes.flat_map(|class| self.groups_of[*class].iter().copied()).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        groups.into_iter().map(|group| &self.groups[group]).collect()
     }
 }
 
@@ -165,6 +195,44 @@ fn classes_of_types(world: &World<'_>, hierarchy: &mut Hierarchy) -> FxHashMap<T
         }
     }
     of_type
+}
+
+/// A name without its template arguments.
+fn plain_name(name: &str) -> &str {
+    name.split('<').next().unwrap_or(name)
+}
+
+/// Classes in anonymous namespaces and functions, by their last name.
+fn classes_without_identity(groups: &[Group], hierarchy: &Hierarchy) -> FxHashMap<String, Vec<ClassId>> {
+    let mut names: Vec<(&str, ClassId)> =
+        hierarchy.classes.iter().map(|(name, class)| (name.as_str(), *class)).collect();
+    names.sort_unstable();
+    let with_table: FxHashSet<ClassId> = groups.iter().map(|g| g.class).collect();
+    let mut found: FxHashMap<String, Vec<ClassId>> = FxHashMap::default();
+    for (mangled, class) in names.into_iter().filter(|(_, class)| with_table.contains(class)) {
+        if let Some(name) = unnamed_class(mangled) {
+            found.entry(name.to_owned()).or_default().push(class);
+        }
+    }
+    found
+}
+
+/// The last name of a class that only one unit knows: `Foo` of `N12_GLOBAL__N_13FooE` and of `Z3barvE3Foo`.
+fn unnamed_class(mangled: &str) -> Option<&str> {
+    const ANONYMOUS: &str = "12_GLOBAL__N_1";
+    let mut rest = match mangled.rfind(ANONYMOUS) {
+        Some(at) => mangled.get(at + ANONYMOUS.len()..)?,
+        None => mangled.strip_prefix('Z').and_then(|local| local.get(local.rfind('E')? + 1..))?,
+    };
+    let mut last = None;
+    while rest.starts_with(|c: char| c.is_ascii_digit()) {
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let length: usize = rest[..digits].parse().ok()?;
+        let end = digits.checked_add(length)?;
+        last = rest.get(digits..end);
+        rest = rest.get(end..)?;
+    }
+    last
 }
 
 fn bases_from_type_information(world: &World<'_>, hierarchy: &mut Hierarchy) {
@@ -213,8 +281,10 @@ fn groups_of_table(world: &World<'_>, table: GlobalVarId, class: ClassId) -> Vec
     let home = world.linked.globals[table];
     let unit = &world.units[home.unit.index()].unit;
     let map = world.map(home.unit);
+    let is_pure = |item: &InitItem| matches!(item.value, Constant::Function(f) if unit.symbol(f) == PURE);
+    let is_abstract = items.iter().any(is_pure);
     let mut groups: Vec<Group> =
-        starts.iter().map(|&(_, to_top)| Group { class, delta: -to_top, slots: Vec::new() }).collect();
+        starts.iter().map(|&(_, to_top)| Group { class, is_abstract, delta: -to_top, slots: Vec::new() }).collect();
     for item in items {
         let Constant::Function(function) = item.value else { continue };
         let group = starts.partition_point(|s| s.0 <= item.offset);
@@ -273,7 +343,7 @@ fn class_of_method(symbol: &str) -> Option<String> {
 }
 
 /// Whether a symbol is that of a constructor: `C1` or `C2` behind the name of the class and its template arguments.
-pub(crate) fn is_constructor(symbol: &str) -> bool {
+pub fn is_constructor(symbol: &str) -> bool {
     let Some(nested) = symbol.strip_prefix("_ZN") else { return false };
     let mut rest = nested.trim_start_matches("St");
     while let Some(length) = rest.split(|c: char| !c.is_ascii_digit()).next().filter(|d| !d.is_empty()) {
@@ -300,6 +370,16 @@ mod tests {
         assert_eq!(class_of_method("_ZN2ns3Foo3barEv").as_deref(), Some("N2ns3FooE"));
         assert_eq!(class_of_method("_Z3bari").as_deref(), None);
         assert_eq!(class_of_method("main").as_deref(), None);
+    }
+
+    #[test]
+    fn classes_that_one_unit_knows() {
+        assert_eq!(unnamed_class("N12_GLOBAL__N_13FooE"), Some("Foo"));
+        assert_eq!(unnamed_class("N2ns12_GLOBAL__N_15Outer3FooE"), Some("Foo"));
+        assert_eq!(unnamed_class("N12_GLOBAL__N_13FooIiEE"), Some("Foo"));
+        assert_eq!(unnamed_class("Z3barvE3Foo"), Some("Foo"));
+        assert_eq!(unnamed_class("3Foo"), None);
+        assert_eq!(unnamed_class("N2ns3FooE"), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use caulk_ir::{Body, CompareOp, Constant, Inst, InstId, Operand};
+use caulk_ir::{Body, Callee, CompareOp, Constant, Inst, InstId, Operand};
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
 use caulk_useflow::{Analysis, Candidate, Event, Kind as CandidateKind, Slot, holder_name};
@@ -318,6 +318,7 @@ impl Story<'_, '_> {
                 Event::FreedWithHolder => {
                     (StepKind::FreedWithHolder, format!("{} frees what holds {}", callee(), self.subject()))
                 }
+                Event::Thrown => (StepKind::Branch, format!("{} throws an exception", callee())),
                 Event::Allocated
                 | Event::Given
                 | Event::Freed
@@ -378,7 +379,10 @@ impl Story<'_, '_> {
         };
         let outcome = match text.as_str() {
             "" => String::new(),
-            text => format!("`{}` {}", self.narrator.cut(text.to_owned()), outcome(body, cond, text, holds)),
+            text => {
+                let holds = holds != self.is_negated_by_operator(body, step.function, cond);
+                format!("`{}` {}", self.narrator.cut(text.to_owned()), outcome(body, cond, text, holds))
+            }
         };
         let (kind, start) = match (statement, holds) {
             (Statement::Loop, true) => (StepKind::LoopEntered, "the loop goes on"),
@@ -387,6 +391,14 @@ impl Story<'_, '_> {
         };
         let parts = [start, &outcome].into_iter().filter(|p| !p.is_empty());
         Some((kind, parts.collect::<Vec<_>>().join(": ")))
+    }
+
+    /// Whether a condition is the result of a class's own `operator!`: clang branches on that, and not on the operand of `!`.
+    fn is_negated_by_operator(&self, body: &Body, function: FuncId, cond: Operand) -> bool {
+        let Some(call) = cond.value().and_then(|v| body.insts[v].call()) else { return false };
+        let Callee::Direct(callee) = call.callee else { return false };
+        let program = self.narrator.program;
+        program.unit(program.function(function).unit).function_name(callee).ends_with("operator!")
     }
 
     fn operands(&self, step: &WitnessStep, body: &Body, cond: Operand, holds: bool) -> Option<String> {

@@ -18,6 +18,8 @@ pub(crate) enum Reason {
     FieldOverwritten,
     Unlinked,
     NeverFreed,
+    /// By which call, if it is not a throw itself.
+    Thrown(Option<String>),
 }
 
 impl Reason {
@@ -31,6 +33,7 @@ impl Reason {
             Loss::MissedField(_) => return Reason::FieldMissed(callee.unwrap_or_else(|| "this".to_owned())),
             Loss::PassedOver(_) => return Reason::FieldPassedOver,
             Loss::NeverFreed(_) => return Reason::NeverFreed,
+            Loss::Thrown => return Reason::Thrown(callee.filter(|name| !name.starts_with("__cxa_"))),
         }
         let ends = evidence.witness.iter().rev().filter(|s| s.function == function && s.inst == place);
         let end = ends.map(|s| s.event).find(|e| matches!(e, WitnessEvent::Object(_)));
@@ -60,6 +63,8 @@ impl Reason {
             Reason::FieldOverwritten => "the field is overwritten, and nothing frees or moves what it held",
             Reason::Unlinked => "it is taken out of the list, and neither freed, kept nor returned",
             Reason::NeverFreed => "its fields are freed here, and nothing in the program frees the structure itself",
+            Reason::Thrown(Some(by)) => return format!("{by} throws an exception, and nothing frees or keeps it"),
+            Reason::Thrown(None) => "an exception is thrown, and nothing frees or keeps it",
         }
         .to_owned()
     }
@@ -78,6 +83,8 @@ impl Reason {
             Reason::FieldOverwritten => "is lost when the field is overwritten",
             Reason::Unlinked => "is lost when it is taken out of the list",
             Reason::NeverFreed => "is never freed, though its fields are",
+            Reason::Thrown(Some(by)) => return format!("is not freed when {by} throws an exception"),
+            Reason::Thrown(None) => "is not freed when an exception is thrown",
         }
         .to_owned()
     }

@@ -129,12 +129,16 @@ pub struct Summary {
     pub calls: Vec<ParamCall>,
     /// Never comes back.
     pub no_return: bool,
+    /// An exception that some code names may leave it.
+    pub throws: bool,
     /// Never returns null.
     pub nonnull_result: bool,
     /// Says all there is to know, whatever the body is like: a model, where there is a body as well.
     pub is_model: bool,
-    /// The result points into what this argument points to, at some offset or other.
-    pub result_inside: Option<u32>,
+    /// The result points into what this argument points to, at this offset: `T *&ref() { return field; }`.
+    pub result_inside: Option<(u32, Offset)>,
+    /// What the result is while the first argument, a container, holds something: `empty()` is 0 then.
+    pub holding: Option<Relation>,
     /// What the returned number always is, where a model says so.
     pub ensures: Vec<Relation>,
     /// Makes room in a container, or uses it.

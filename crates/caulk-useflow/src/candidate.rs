@@ -24,6 +24,8 @@ pub enum Loss {
     /// The same, but a small callee frees or keeps it in cases that only its execution can tell apart: stage two is asked whether
     /// there are others.
     Question,
+    /// An exception that some code names leaves the function.
+    Thrown,
     /// A structure is freed, and nothing frees what this field of it holds.
     MissedField(Slot),
     /// A function that frees the other fields of a structure passes this one over.
@@ -43,13 +45,13 @@ impl Loss {
             Loss::MissedField(slot) | Loss::PassedOver(slot) | Loss::OverwrittenField(slot) | Loss::Unlinked(slot) => {
                 Some(slot)
             }
-            Loss::Path | Loss::Question | Loss::NeverFreed(_) => None,
+            Loss::Path | Loss::Question | Loss::Thrown | Loss::NeverFreed(_) => None,
         }
     }
 
     /// Whether it is on a path that stage two can follow.
     pub fn is_on_path(self) -> bool {
-        matches!(self, Loss::Path | Loss::Question)
+        matches!(self, Loss::Path | Loss::Question | Loss::Thrown)
     }
 }
 

@@ -2,9 +2,10 @@
 //!
 //! To an analysis of one element a container is an object that holds it at some offset or other.
 
+use crate::summarize::Report;
 use caulk_ir::Type;
-use caulk_memory::{AccessPath, Offset, PathRoot};
-use caulk_models::{Member, container_member};
+use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
+use caulk_models::{Member, container_member, is_self_contained};
 use caulk_program::{FuncId, Program};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
 
@@ -28,6 +29,9 @@ pub(crate) fn told(program: &Program, function: FuncId) -> Option<Told> {
     let mut summary = Summary { impure: true, is_model: true, ..Summary::default() };
     match container_member(info.name)? {
         Member::Leaves => {}
+        // No container holds so much that an `int` could not count it: sizes are often passed on as one.
+        Member::Counts => summary.holding = Some(Relation::Range(1, i64::from(i32::MAX))),
+        Member::AsksEmpty => summary.holding = Some(Relation::ZERO),
         Member::Makes if params.len() == 1 => {}
         Member::Makes if class(0).is_some() && class(0) == class(1) => summary.actions.push(moved(elements(1))),
         Member::Adds if params.len() > 1 && is_pointer(params.len() - 1) => {
@@ -39,10 +43,26 @@ pub(crate) fn told(program: &Program, function: FuncId) -> Option<Told> {
             let kept = Action { subject: Subject::Value(copied), to: Destination::Keep, guard: Guard::Always };
             return Some(Told::Besides(vec![kept]));
         }
-        Member::Gives if is_pointer(0) => summary.result_inside = Some(0),
+        Member::Gives if is_pointer(0) => summary.result_inside = Some((0, Offset::Any)),
         _ => return Some(Told::Besides((0..params.len()).filter(|i| is_pointer(*i)).map(kept).collect())),
     }
     Some(Told::Everything(summary))
+}
+
+/// Takes out of a summary what a container or string allocates for itself: it frees that itself, whatever its code looks like.
+pub(crate) fn hide_own_memory(program: &Program, function: FuncId, report: &mut Report) {
+    let info = program.function(function);
+    let is_member = info.symbol.starts_with("_ZNSt") || info.symbol.starts_with("_ZNKSt");
+    if !is_member || !is_self_contained(info.name) {
+        return;
+    }
+    let summary = &mut report.summary;
+    summary.actions.retain(|action| !matches!(action.subject, Subject::Alloc(_)));
+    summary.blocks.clear();
+    report.candidates.clear();
+    // Positions that are given to `substr` and its like were mostly found in the same string.
+    let member = info.name.rsplit("::").next().unwrap_or_default();
+    summary.throws &= ["at", "_M_range_check"].contains(&member);
 }
 
 /// The elements of a container.

@@ -294,6 +294,7 @@ fn word(event: Event) -> Option<&'static str> {
         Event::GivenToUnknown => "given to unknown code",
         Event::Renewed => "renewed",
         Event::NotTaken => "not taken",
+        Event::Thrown => "an exception passes",
         Event::Allocated | Event::Given | Event::BranchTaken | Event::BranchNotTaken => return None,
     })
 }

@@ -348,6 +348,7 @@ impl Teller<'_, '_> {
             Event::FreedWithHolder => format!("holder freed by {}", callee()),
             Event::Renewed => format!("renewed by {}", callee()),
             Event::NotTaken => format!("not taken by {}", callee()),
+            Event::Thrown => format!("exception thrown by {}", callee()),
             Event::BranchTaken => "branch taken".to_owned(),
             Event::BranchNotTaken => "branch not taken".to_owned(),
             Event::Freed | Event::Kept | Event::GivenToUnknown => return None,

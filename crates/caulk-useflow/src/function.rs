@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 
 use crate::callbacks::{Special, special};
 use crate::config::UseflowConfig;
+use crate::exceptions::throwing_calls;
 use crate::facts::{FactList, Keys, number_of};
 use crate::freeing_loops::FreeingLoops;
 use crate::liveness::Liveness;
@@ -54,6 +55,10 @@ pub(crate) struct View<'a> {
     pub is_used: EntityVec<InstId, bool>,
     /// Which facts each call makes untrue, as far as was asked.
     pub stale: EntityVec<InstId, Option<Vec<Answers>>>,
+    /// Calls that may end in an exception that some code names.
+    pub throwing: FxHashSet<InstId>,
+    /// Where else a store through a choice between pointers may go, by the choice.
+    pub choices: FxHashMap<ValueId, Vec<Cell>>,
     /// Where cells that were asked for may have been written since the entry.
     pub initial: FxHashMap<Cell, Initial>,
     /// Blocks that hang on an object, as far as was asked: see [`crate::backlinks`].
@@ -112,6 +117,8 @@ impl<'a> View<'a> {
         let inside = |inst: InstId| calls[inst].as_ref().and_then(|c| c.summary.result_inside);
         let values = ValueTable::new(program, unit, body, &inside);
         let settled = settled_pointers(body, &values, &calls);
+        let choices = stored_choices(body, &values);
+        let throwing = throwing_calls(program, id, body, summary_of);
         let mut view = Self {
             program,
             config,
@@ -131,6 +138,8 @@ impl<'a> View<'a> {
             calls,
             is_used,
             stale: vec![None; body.insts.len()].into(),
+            throwing,
+            choices,
             initial: FxHashMap::default(),
             hanging: FxHashMap::default(),
             settled,
@@ -230,6 +239,12 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The cells that a store to a cell may write besides: those that its address was chosen from.
+    pub(crate) fn also_written(&self, cell: Cell) -> impl Iterator<Item = Cell> + '_ {
+        let choices = self.choices.get(&cell.base).into_iter().flatten();
+        choices.map(move |choice| Cell { base: choice.base, offset: choice.offset.plus(cell.offset) })
+    }
+
     /// What is known of an operand without following any path: constants, addresses of variables, and results of functions
     /// that never return null.
     pub(crate) fn evident(&self, operand: Operand) -> Option<Relation> {
@@ -297,6 +312,31 @@ pub(crate) enum Resolved {
     Cell(Cell),
 }
 
+/// Of every choice between pointers that something is stored through or that is given to a call, what it was chosen from.
+fn stored_choices(body: &Body, values: &ValueTable) -> FxHashMap<ValueId, Vec<Cell>> {
+    let mut choices: FxHashMap<ValueId, Vec<Cell>> = FxHashMap::default();
+    let mut add = |operand: Operand| {
+        if let Some(cell) = values.of_operand(operand)
+            && !choices.contains_key(&cell.base)
+        {
+            let found = values.choices(body, cell.base);
+            if !found.is_empty() {
+                choices.insert(cell.base, found);
+            }
+        }
+    };
+    for inst in body.insts.values() {
+        match inst {
+            Inst::Store { address, .. } | Inst::Copy { dst: address, .. } | Inst::Fill { dst: address, .. } => {
+                add(*address)
+            }
+            Inst::Call(call) | Inst::Invoke { call, .. } => call.args.iter().for_each(|arg| add(*arg)),
+            _ => {}
+        }
+    }
+    choices
+}
+
 /// The effect of a call, as its targets' summaries tell. None: none that matters, or not known yet.
 pub fn effect_of<'a>(
     program: &Program,
@@ -313,6 +353,10 @@ pub fn effect_of<'a>(
         // A component that is being computed: no effect yet.
         return None;
     }
+    let is_many = site.outcome == Outcome::Many || targets.len() > config.max_targets;
+    if is_many && targets.iter().all(|t| is_deleting_destructor(program.function(*t).symbol)) {
+        return Some(CallEffect { summary: Cow::Owned(deletes_this()), unknown: false });
+    }
     let many = targets.len() > config.max_targets;
     let summary = match summaries.as_slice() {
         [only] => Cow::Borrowed(*only),
@@ -320,21 +364,39 @@ pub fn effect_of<'a>(
     };
     // Where more may be called than was found, they may do anything to what they are given.
     let effect = CallEffect { summary, unknown: site.outcome != Outcome::Resolved };
-    let tells = |s: &Summary| s.nonnull_result || s.result_inside.is_some() || !s.ensures.is_empty();
+    let tells =
+        |s: &Summary| s.nonnull_result || s.result_inside.is_some() || s.holding.is_some() || !s.ensures.is_empty();
     let says_something = |s: &Summary| !s.is_empty() || tells(s);
     (effect.unknown || says_something(&effect.summary)).then_some(effect)
+}
+
+/// The destructor that `delete` calls through the table of virtual functions (Itanium C++ ABI 2.6.1): it frees its object.
+fn is_deleting_destructor(symbol: &str) -> bool {
+    symbol.starts_with("_ZN") && symbol.ends_with("D0Ev")
+}
+
+/// The object and what it owns are gone, whatever its class is.
+fn deletes_this() -> Summary {
+    let this = Subject::Value(AccessPath::root(PathRoot::Param(0)));
+    let freed = Action { subject: this, to: Destination::Free { deep: true }, guard: Guard::Always };
+    Summary { actions: vec![freed], impure: true, ..Summary::default() }
 }
 
 /// The effect of a call that may reach several functions: what all do is certain; what some do takes the argument all the
 /// same. If there are too many to tell what each does, what some of them take is given to unknown code.
 fn combine(summaries: &[&Summary], many: bool) -> Summary {
+    // After the call, only what those did counts that come back.
+    let returning: SmallVec<[&Summary; 4]> = summaries.iter().copied().filter(|s| !s.no_return).collect();
+    let summaries = if returning.is_empty() { summaries } else { &returning };
     let (first, rest) = match summaries {
         [] => return Summary::default(),
         [first, rest @ ..] => (*first, rest),
     };
     let mut result = Summary {
         no_return: summaries.iter().all(|s| s.no_return),
+        throws: summaries.iter().all(|s| s.throws),
         nonnull_result: summaries.iter().all(|s| s.nonnull_result),
+        result_inside: first.result_inside.filter(|known| rest.iter().all(|s| s.result_inside == Some(*known))),
         impure: true,
         cut: summaries.iter().any(|s| s.cut),
         loosely_told: summaries.iter().any(|s| s.loosely_told),
@@ -405,6 +467,10 @@ pub(crate) fn is_relevant(body: &Body, calls_matter: bool) -> bool {
     calls_matter
         || body.insts.values().any(|inst| match inst {
             Inst::Store { ty: Type::Ptr | Type::Aggregate(_), value: Operand::Value(_), .. } => true,
+            // A method that only empties a field.
+            Inst::Store { ty: Type::Ptr, address: Operand::Value(address), .. } => {
+                matches!(root_of(body, *address), Inst::Param { .. })
+            }
             Inst::Return { value: Some(Operand::Value(v)) } => {
                 matches!(body.insts[*v].result_type(), Type::Ptr | Type::Aggregate(_))
             }

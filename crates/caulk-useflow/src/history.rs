@@ -21,6 +21,8 @@ pub enum Event {
     NotTaken,
     BranchTaken,
     BranchNotTaken,
+    /// A call ended in an exception that some code names.
+    Thrown,
 }
 
 #[derive(Clone, Debug, Default)]

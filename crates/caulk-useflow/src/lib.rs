@@ -19,6 +19,7 @@ mod contract;
 mod counters;
 mod destructors;
 mod dot;
+mod exceptions;
 mod explain;
 mod fact_list;
 mod facts;

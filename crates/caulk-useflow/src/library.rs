@@ -6,7 +6,7 @@ use caulk_models::{
     Atom, Comparison, Condition, DeclAttributes, EffectKind, FamilyId, Model, Models, Operator, ParamAttributes, Place,
     Pointer, Purity, Root, Varargs,
 };
-use caulk_program::{FuncId, Program};
+use caulk_program::{FuncId, Program, is_constructor};
 use caulk_summary::{Action, Block, BlockId, Case, Destination, Guard, ParamCall, Subject, Summary};
 
 /// The summary of a function that has no body.
@@ -18,8 +18,35 @@ pub(crate) fn summary_of(program: &Program, models: &Models, function: FuncId) -
     }
     match models.from_attributes(&declared(unit, info.declaration)) {
         Some(model) => from_model(&model, info.declaration),
-        None => unknown(info.declaration),
+        None => {
+            let mut summary = unknown(info.declaration);
+            spare_this(&mut summary, info.symbol, info.declaration);
+            summary
+        }
     }
+}
+
+/// What is known of a member function from its kind alone. A destructor ends its object and what that owns, but frees its memory
+/// only where `delete` calls it. A constructor that is given nothing it could change has nowhere to leave its object. A
+/// `const` member takes nothing of its object away.
+fn spare_this(summary: &mut Summary, symbol: &str, declaration: &Function) {
+    let this = AccessPath::root(PathRoot::Param(0));
+    let is_member = symbol.starts_with("_ZN") && declaration.signature.params.first() == Some(&Type::Ptr);
+    let others = || declaration.params.iter().skip(1).filter(|p| p.pointee.depth > 0);
+    let to = if !is_member {
+        return;
+    } else if symbol.ends_with("D0Ev") {
+        Some((this.clone(), Destination::Free { deep: true }))
+    } else if symbol.ends_with("D1Ev") || symbol.ends_with("D2Ev") {
+        Some((this.clone().then(Offset::Any, None), Destination::Unknown))
+    } else if symbol.starts_with("_ZNK") || (is_constructor(symbol) && others().all(|p| p.pointee.is_const)) {
+        None
+    } else {
+        return;
+    };
+    summary.actions.retain(|action| action.subject != Subject::Value(this.clone()));
+    summary.actions.extend(to.map(|(path, to)| Action { subject: Subject::Value(path), to, guard: Guard::Always }));
+    summary.actions.sort();
 }
 
 /// Nothing is known: every pointer given may be kept.

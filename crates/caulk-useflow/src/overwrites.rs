@@ -8,7 +8,7 @@
 use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{Cell, Offset, ValueId, ValueNode};
 use caulk_models::FamilyId;
-use caulk_program::{FuncId, TypeId};
+use caulk_program::{FuncId, TypeId, is_constructor};
 use caulk_rules::Rule;
 use caulk_summary::BlockId;
 use rayon::prelude::*;
@@ -65,7 +65,9 @@ pub(crate) fn overwritten_slots(world: &World<'_>, analysis: &Analysis, table: &
         let slots = &analysis.reports[f.0 as usize].slots;
         slots.clears || slots.filled.iter().any(|(s, _)| table.is_owning(s))
     };
-    let writers: Vec<FuncId> = world.program.functions().filter(uses_owned).collect();
+    // What a constructor puts into the fields of its object overwrites nothing.
+    let is_constructor = |f: &FuncId| is_constructor(world.program.function(*f).symbol);
+    let writers: Vec<FuncId> = world.program.functions().filter(uses_owned).filter(|f| !is_constructor(f)).collect();
     let found: Vec<Vec<Filled>> =
         writers.par_iter().with_max_len(4).map(|f| filled_by(world, analysis, table, *f)).collect();
     let mut careful: FxHashMap<Slot, FxHashSet<FuncId>> = FxHashMap::default();

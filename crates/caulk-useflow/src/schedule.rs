@@ -20,6 +20,7 @@ use crate::config::UseflowConfig;
 use crate::containers::{self, Told};
 use crate::contract::{rely_on_contract, room_of_wrapper};
 use crate::destructors::unseen_by_destructors;
+use crate::exceptions::{lets_out, throwing_calls};
 use crate::function::{is_impure, is_relevant};
 use crate::library;
 use crate::overwrites::overwritten_slots;
@@ -133,11 +134,14 @@ fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &
         report.summary.actions = besides;
         rely_on_contract(world, function, &body, &mut report.summary);
         report.summary.impure = impure;
+        let throwing = throwing_calls(program, function, &body, &summary_of);
+        report.summary.throws = lets_out(program, function, &body, &throwing);
         return Outcome::Skipped(Box::new(report));
     }
     let special = special_calls(world, function, &body, &summary_of);
     let mut report = summarize(world, function, &body, &summary_of, &special);
     report.special = special;
+    containers::hide_own_memory(program, function, &mut report);
     report.summary.actions.extend(besides);
     report.summary.actions.sort();
     rely_on_contract(world, function, &body, &mut report.summary);

@@ -127,10 +127,12 @@ impl View<'_> {
     fn writes_cell(&self, inst: InstId, cell: Cell) -> bool {
         match &self.body.insts[inst] {
             Inst::Store { address, .. } => {
-                self.values.of_operand(*address).is_some_and(|c| c.base == cell.base && c.offset.meets(cell.offset))
+                let is_cell = |c: Cell| c.base == cell.base && c.offset.meets(cell.offset);
+                self.values.of_operand(*address).is_some_and(|c| is_cell(c) || self.also_written(c).any(is_cell))
             }
             Inst::Copy { dst, .. } | Inst::Fill { dst, .. } => {
-                self.values.of_operand(*dst).is_some_and(|c| c.base == cell.base)
+                let is_cell = |c: Cell| c.base == cell.base;
+                self.values.of_operand(*dst).is_some_and(|c| is_cell(c) || self.also_written(c).any(is_cell))
             }
             _ => {
                 let Some(site) = self.program.call_site(self.id, inst) else { return false };

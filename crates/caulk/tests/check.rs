@@ -411,3 +411,14 @@ fn calls_of_any_depth() {
     assert_eq!(run.status, 1, "{}", run.stderr);
     assert!(run.stdout.contains("`p` allocated by f0() is not freed on return (in top)"), "{}", run.stdout);
 }
+
+/// clang branches on the result of a class's own `operator!`, and on the operand of any other `!`.
+#[test]
+fn the_operator_not_of_a_class_is_told_as_it_is() {
+    let source = "struct Q { int n; bool operator!() const { return n == 0; } };\n\
+        int f(const Q &q)\n{\n    int *p = new int(1);\n    if (!q)\n        return 1;\n    delete p;\n    return 0;\n}\n";
+    let project = Project::new(&[("a.cpp", source)]);
+    let run = project.run(&["check", "--no-cache", "a.cpp"]);
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    assert!(run.stdout.contains("`q` is false"), "{}", run.stdout);
+}

@@ -60,7 +60,8 @@ impl Propagation<'_, '_> {
             }
         }
         if goes_on {
-            goes_on = self.overwritten_by(inst, &effect.summary, current, split);
+            goes_on = self.learn_count(inst, &effect.summary, current)
+                && self.overwritten_by(inst, &effect.summary, current, split);
         }
         goes_on
     }
@@ -87,7 +88,7 @@ impl Propagation<'_, '_> {
     }
 
     /// Whether the operand points to memory that holds the object, over any number of steps.
-    fn is_holder(&self, operand: Operand, current: &Alternative) -> bool {
+    pub(super) fn is_holder(&self, operand: Operand, current: &Alternative) -> bool {
         let Some(cell) = self.view.values.of_operand(operand) else { return false };
         if matches!(self.view.values.node(cell.base), ValueNode::Nothing) {
             return false;
@@ -187,8 +188,16 @@ impl Propagation<'_, '_> {
         match resolved {
             Resolved::Operand(operand) => names(current, operand),
             Resolved::Cell(Cell { base, offset: Offset::Any }) => current.cells.iter().any(|c| c.base == base),
-            Resolved::Cell(cell) => current.cells.contains(&cell),
+            Resolved::Cell(cell) => current.cells.contains(&cell) || self.is_element_of_local(cell, current),
         }
+    }
+
+    /// Whether a cell is that of an element of a local array which holds the object somewhere: the loop with which a compiler
+    /// destroys such an array comes by every element.
+    fn is_element_of_local(&self, cell: Cell, current: &Alternative) -> bool {
+        let is_local = |choice: &Cell| matches!(self.view.values.node(choice.base), ValueNode::Local(_));
+        let arrays = self.view.choices.get(&cell.base).into_iter().flatten().filter(|c| is_local(c));
+        arrays.into_iter().any(|array| current.cells.iter().any(|held| held.base == array.base))
     }
 
     fn perform(&mut self, inst: InstId, action: &Action, current: &mut Alternative) {

@@ -286,8 +286,18 @@ impl Propagation<'_, '_> {
     fn truth(&mut self, value: Operand, current: &Alternative) -> Option<bool> {
         let body = self.view.body;
         let mut at = value.value()?;
-        while let Inst::Cast { op: CastOp::ZeroExtend, value: Operand::Value(inner), .. } = body.insts[at] {
-            at = inner;
+        let mut is_negated = false;
+        loop {
+            match body.insts[at] {
+                Inst::Cast { op: CastOp::ZeroExtend, value: Operand::Value(inner), .. } => at = inner,
+                Inst::Binary { op: BinaryOp::Xor, lhs: Operand::Value(inner), rhs, ty: Type::Int(1), .. }
+                    if body.constant(rhs).is_some_and(|c| number_of(c) != Some(0)) =>
+                {
+                    at = inner;
+                    is_negated = !is_negated;
+                }
+                _ => break,
+            }
         }
         if !matches!(body.insts[at], Inst::Compare { .. }) {
             return None;
@@ -302,8 +312,8 @@ impl Propagation<'_, '_> {
             facts.is_some_and(|facts| !facts.iter().any(contradicts))
         };
         match (may_be(true), may_be(false)) {
-            (true, false) => Some(true),
-            (false, true) => Some(false),
+            (true, false) => Some(!is_negated),
+            (false, true) => Some(is_negated),
             _ => None,
         }
     }

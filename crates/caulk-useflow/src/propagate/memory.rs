@@ -29,6 +29,8 @@ impl Propagation<'_, '_> {
         // What is stored may be computed from what was there: `++n`.
         let stored = self.stored_facts(value, cell, current);
         self.forget_loaded(cell, current);
+        let others: SmallVec<[Cell; 2]> = self.view.also_written(cell).collect();
+        others.into_iter().for_each(|other| self.forget_loaded(other, current));
         self.leave_behind(inst, cell, current);
         if names(current, value) {
             if matches!(self.view.values.node(cell.base), ValueNode::Nothing) {

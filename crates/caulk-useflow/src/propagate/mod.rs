@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::alternative::{Alternative, Status, collapse, merge};
+use crate::exceptions::is_caught;
 use crate::fact_list::learn;
 use crate::facts::{Fact, FactList, Key};
 use crate::function::View;
@@ -21,6 +22,8 @@ use crate::steps::Step;
 pub(crate) struct Flow {
     /// The alternatives at each return.
     pub exits: Vec<(InstId, Alternative)>,
+    /// The alternatives where an exception that some code names leaves the function: at a call or at the end of a clean-up.
+    pub thrown: Vec<(InstId, Alternative)>,
     /// Older copies that nobody held any more when the allocation was reached again in a loop.
     pub lost_in_loop: Vec<Alternative>,
     pub cut: bool,
@@ -45,6 +48,7 @@ pub(crate) enum Start {
 }
 
 mod calls;
+mod counts;
 mod edges;
 mod memory;
 mod on_way;
@@ -257,10 +261,20 @@ impl<'v, 'a> Propagation<'v, 'a> {
                 let event = self.history.add(current.event, inst, Event::GivenToUnknown);
                 current.settle(Status::Unknown, event);
             }
-            Inst::Call(_) => return self.call(inst, current, split),
+            Inst::Call(_) => {
+                if self.may_be_left_by_throw(inst, current) {
+                    let event = self.history.add(current.event, inst, Event::Thrown);
+                    self.flow.thrown.push((inst, Alternative { event, ..current.clone() }));
+                }
+                return self.call(inst, current, split);
+            }
             Inst::Invoke { normal, unwind, .. } => {
                 let (normal, unwind) = (*normal, *unwind);
                 let mut thrown = current.clone();
+                if self.may_be_left_by_throw(inst, current) && !is_caught(self.view.program, self.view.id, body, unwind)
+                {
+                    thrown.event = self.history.add(thrown.event, inst, Event::Thrown);
+                }
                 let mut split = SmallVec::new();
                 if self.call(inst, current, &mut split) {
                     self.follow_edge(block, normal, current, &[]);
@@ -297,10 +311,27 @@ impl<'v, 'a> Propagation<'v, 'a> {
                 }
                 return false;
             }
-            Inst::Resume { .. } | Inst::Unreachable => return false,
+            Inst::Resume { .. } => {
+                let is_live = current.status == Status::Live && !self.view.throwing.is_empty();
+                if is_live && self.history.trail(current.event).iter().any(|(_, event)| *event == Event::Thrown) {
+                    self.flow.thrown.push((inst, current.take()));
+                }
+                return false;
+            }
+            Inst::Unreachable => return false,
             _ => {}
         }
         true
+    }
+
+    /// Whether a call may end in an exception that some code names, with the object still in this function's hands: what a callee
+    /// did to an argument before it threw is not known.
+    fn may_be_left_by_throw(&self, inst: InstId, current: &Alternative) -> bool {
+        if self.start == Start::Entry || current.status != Status::Live || !self.view.throwing.contains(&inst) {
+            return false;
+        }
+        let Some(call) = self.view.body.insts[inst].call() else { return false };
+        !call.args.iter().any(|arg| names(current, *arg) || self.is_holder(*arg, current))
     }
 
     /// A loop came back to the allocation: the alternative is an older copy. False when nobody holds it any more.

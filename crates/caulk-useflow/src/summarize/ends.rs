@@ -2,7 +2,7 @@
 
 use caulk_ir::{InstId, Operand, Type};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
-use caulk_program::{FuncId, TypeId};
+use caulk_program::{FuncId, TypeId, is_constructor};
 
 use super::{Exit, Summarizer};
 use crate::alternative::{Alternative, Status};
@@ -134,6 +134,31 @@ impl Summarizer<'_> {
         self.add_candidate(object, exit, alternative, false);
         self.report.candidates[before..].iter_mut().for_each(|c| c.loss = Loss::Question);
         self.world.config.rules.note(Rule::Questions, self.report.candidates.len() - before);
+    }
+
+    /// An exception leaves the function while the object is nobody's but its own. What a constructor has put into its object is lost
+    /// too: the destructor does not run.
+    pub(super) fn leave_by_throw(&mut self, object: &Fresh, exit: InstId, alternative: &Alternative) {
+        let values = &self.view.values;
+        let in_constructor = is_constructor(self.view.program.function(self.view.id).symbol);
+        let is_lost_with = |cell: &Cell| match values.node(cell.base) {
+            ValueNode::Local(_) | ValueNode::Nothing => true,
+            ValueNode::Param(0) => in_constructor,
+            _ => alternative.own.is_some_and(|own| values.is_reached_from(cell.base, own)),
+        };
+        let is_whole = !object.hidden && !object.is_callers_choice && !object.is_part && !object.is_opaque;
+        if !is_whole || !alternative.holders().all(is_lost_with) {
+            return;
+        }
+        let before = self.report.candidates.len();
+        self.add_candidate(object, exit, alternative, false);
+        let trail = self.history.trail(alternative.event);
+        let thrown_at = trail.iter().rev().find(|(_, event)| *event == Event::Thrown).map(|(inst, _)| *inst);
+        for candidate in &mut self.report.candidates[before..] {
+            candidate.loss = Loss::Thrown;
+            candidate.kind = Kind::Forgotten;
+            candidate.place = thrown_at.unwrap_or(exit);
+        }
     }
 
     /// Whether the call is given the object itself, and answers with a status.

@@ -4,7 +4,7 @@ use caulk_rules::Rule;
 use std::collections::BTreeSet;
 
 use caulk_ir::{Body, DominatorTree, Inst, InstId};
-use caulk_memory::{AccessPath, Cell, PathRoot};
+use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueNode};
 use caulk_models::Models;
 use caulk_program::{FuncId, Program, TypeId};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
@@ -14,6 +14,7 @@ use crate::alternative::{Alternative, Status};
 use crate::callbacks::{Special, param_calls};
 use crate::candidate::Candidate;
 use crate::config::UseflowConfig;
+use crate::exceptions::lets_out;
 use crate::function::View;
 use crate::guards::MAX_CASES;
 use crate::history::History;
@@ -135,7 +136,13 @@ impl<'a> Summarizer<'a> {
         let surely_writes =
             |path: &AccessPath| summary.actions.iter().filter(|a| !a.guard.is_hidden()).any(|a| stores(&a, path));
         overwritten.retain(|path| !may_write(path));
-        reset.retain(|path| !surely_writes(path));
+        // What is freed is not there to be written over.
+        let is_freed = |a: &Action, path: &AccessPath| match (&a.subject, &a.to) {
+            (Subject::Value(freed), Destination::Free { .. }) => a.guard == Guard::Always && freed.same_place(path),
+            _ => false,
+        };
+        let surely_frees = |path: &AccessPath| summary.actions.iter().any(|a| is_freed(a, path));
+        reset.retain(|path| !surely_writes(path) && !surely_frees(path));
         overwritten.extend(reset);
         overwritten.sort();
         overwritten.dedup();
@@ -158,6 +165,8 @@ impl<'a> Summarizer<'a> {
                 && a.guard == Guard::Always
                 && a.to == Destination::Store(AccessPath::root(PathRoot::Return))
         });
+        summary.result_inside = result_inside(&self.view);
+        summary.throws = lets_out(self.view.program, self.view.id, self.view.body, &self.view.throwing);
         summary.calls = param_calls(&mut self.view);
         freed_slots(&mut self.view, &mut self.report.slots);
         self.report.slots.released = released(&mut self.view, &self.report.summary);
@@ -250,6 +259,9 @@ impl<'a> Summarizer<'a> {
             for (exit, alternative) in &settled {
                 self.ask(&object, *exit, alternative);
             }
+            for (exit, alternative) in &flow.thrown {
+                self.leave_by_throw(&object, *exit, alternative);
+            }
         }
         for path in handed.iter().flat_map(|(_, paths)| paths).filter(|path| path.root != PathRoot::Return) {
             self.refilled.push((path.clone(), object.call));
@@ -301,4 +313,23 @@ impl<'a> Summarizer<'a> {
             }
         }
     }
+}
+
+/// The argument that the function always returns a pointer into, and the offset.
+fn result_inside(view: &View<'_>) -> Option<(u32, Offset)> {
+    let returned = view.body.insts.values().filter_map(|inst| match inst {
+        Inst::Return { value } => Some(*value),
+        _ => None,
+    });
+    let mut known = None;
+    for value in returned {
+        let cell = view.values.of_operand(value?)?;
+        let (ValueNode::Param(index), Offset::Known(_)) = (view.values.node(cell.base), cell.offset) else {
+            return None;
+        };
+        if known.replace((index, cell.offset)).is_some_and(|before| before != (index, cell.offset)) {
+            return None;
+        }
+    }
+    known
 }

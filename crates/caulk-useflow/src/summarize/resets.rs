@@ -1,7 +1,7 @@
 //! Fields of the caller's structures that a function writes over as a whole, by copying or filling: what they held is not
-//! there any more (`memset(s, 0, sizeof *s)`, `*s = (struct buffer) { 0 }`).
+//! there any more (`memset(s, 0, sizeof *s)`, `*s = (struct buffer) { 0 }`, `s->data = NULL`).
 
-use caulk_ir::{Body, Inst, InstId, Operand};
+use caulk_ir::{Body, Constant, Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, Offset, PathRoot, ValueNode};
 use caulk_program::{Program, TypeId};
 
@@ -23,6 +23,7 @@ impl Summarizer<'_> {
             let found = match self.view.body.insts[inst] {
                 Inst::Copy { dst, len, .. } | Inst::Fill { dst, len, .. } => self.written_over(dst, len),
                 Inst::Call(_) | Inst::Invoke { .. } => self.reset_by_callee(inst),
+                Inst::Store { ty: Type::Ptr, value, address, .. } => self.emptied(value, address),
                 _ => continue,
             };
             if !found.is_empty() && self.is_always_run(inst) {
@@ -49,6 +50,17 @@ impl Summarizer<'_> {
             .filter(|(at, _)| (start..start.saturating_add(length)).contains(&(*at as i64)))
             .map(|(at, field)| root.clone().then(Offset::Known(at as i64), Some(field)))
             .collect()
+    }
+
+    /// A field that is set to null: `void dismiss() { pointer = nullptr; }`.
+    fn emptied(&self, value: Operand, address: Operand) -> Vec<AccessPath> {
+        let values = &self.view.values;
+        let is_null = self.view.body.constant(value) == Some(Constant::Null);
+        let cell = values.of_operand(address).filter(|cell| {
+            let is_given = matches!(values.node(cell.base), ValueNode::Param(_));
+            is_null && is_given && values.own_field(*cell).is_some()
+        });
+        cell.and_then(|cell| values.cell_path(cell)).into_iter().collect()
     }
 
     fn reset_by_callee(&mut self, call: InstId) -> Vec<AccessPath> {

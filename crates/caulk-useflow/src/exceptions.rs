@@ -1,0 +1,81 @@
+//! Exceptions that code names: which calls may end in one, and which functions let one out.
+//!
+//! Almost any call may throw as far as a compiler knows. Only a `throw` that stands in the program, or in a library function that
+//! checks its arguments, is a reason to report what an exception leaves behind. Lack of memory is none. Where there is a handler
+//! on the way, whatever its type, the exception counts as caught.
+
+use caulk_ir::{BlockId, Body, Callee, Constant, Inst, InstId};
+use caulk_program::{FuncId, Outcome, Program};
+use caulk_summary::Summary;
+use rustc_hash::FxHashSet;
+
+/// Throws what it is given; the second argument is the type.
+const THROW: &str = "__cxa_throw";
+const NO_MEMORY: &str = "_ZTISt9bad_alloc";
+/// Functions of the library that throw because of an argument. Those for lengths are left out: every string that grows has one.
+const LIBRARY: [&str; 3] =
+    ["_ZSt20__throw_out_of_rangePKc", "_ZSt24__throw_out_of_range_fmtPKcz", "_ZSt24__throw_invalid_argumentPKc"];
+const CATCH: &str = "__cxa_begin_catch";
+
+/// Calls of a function that may end in an exception somebody names.
+pub(crate) fn throwing_calls<'a>(
+    program: &Program,
+    function: FuncId,
+    body: &Body,
+    summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
+) -> FxHashSet<InstId> {
+    let throws = |target: FuncId, inst: InstId| match program.function(target).symbol {
+        THROW => !throws_for_memory(program, function, body, inst),
+        symbol if LIBRARY.contains(&symbol) => true,
+        _ => summary_of(target).is_some_and(|s| s.throws),
+    };
+    let sites = program.call_sites(function).iter().filter(|site| site.outcome == Outcome::Resolved);
+    let may_unwind = |inst: InstId| body.insts[inst].call().is_some_and(|call| !call.flags.no_unwind);
+    sites
+        .filter(|site| may_unwind(site.inst))
+        .filter(|site| {
+            let targets = program.targets(site);
+            !targets.is_empty() && targets.iter().all(|t| throws(*t, site.inst))
+        })
+        .map(|site| site.inst)
+        .collect()
+}
+
+fn throws_for_memory(program: &Program, function: FuncId, body: &Body, throw: InstId) -> bool {
+    let ty = body.insts[throw].call().and_then(|call| call.args.get(1)).and_then(|arg| body.constant(*arg));
+    let Some(Constant::Global { global, .. }) = ty else { return false };
+    let unit = program.unit(program.function(function).unit);
+    unit.str(unit.globals[global].symbol) == NO_MEMORY
+}
+
+/// Whether an exception that somebody names leaves the function.
+pub(crate) fn lets_out(program: &Program, function: FuncId, body: &Body, throwing: &FxHashSet<InstId>) -> bool {
+    if throwing.is_empty() || program.function(function).declaration.flags.no_unwind {
+        return false;
+    }
+    throwing.iter().any(|inst| match body.insts[*inst] {
+        Inst::Invoke { unwind, .. } => !is_caught(program, function, body, unwind),
+        _ => true,
+    })
+}
+
+/// Whether some handler may take an exception that arrives at a block.
+pub(crate) fn is_caught(program: &Program, function: FuncId, body: &Body, unwind: BlockId) -> bool {
+    let unit = program.unit(program.function(function).unit);
+    let catches = |inst: InstId| {
+        let callee = body.insts[inst].call().map(|call| call.callee);
+        matches!(callee, Some(Callee::Direct(f)) if unit.symbol(f) == CATCH)
+    };
+    let mut seen: FxHashSet<BlockId> = FxHashSet::default();
+    let mut work = vec![unwind];
+    while let Some(block) = work.pop() {
+        if !seen.insert(block) {
+            continue;
+        }
+        if body.blocks[block].insts().any(catches) {
+            return true;
+        }
+        work.extend(body.terminator(block).successors());
+    }
+    false
+}
