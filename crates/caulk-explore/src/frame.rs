@@ -117,8 +117,9 @@ impl<'a> Frame<'a> {
         self.loaded_ahead = LoadedAhead::new(self.body, &self.blocks_by_order, &loads);
         let values: Vec<InstId> = relevant.iter().filter(|(_, r)| **r).map(|(inst, _)| inst).collect();
         for &block in &self.blocks_by_order {
-            // A phi of the block itself has its value when paths meet there, and may be used nowhere else: `a && b`.
-            let is_own_phi = |v: InstId| self.homes[v] == block && matches!(self.body.insts[v], Inst::Phi { .. });
+            // What `a && b` came to has its value when paths meet there, and may be used nowhere else.
+            let is_truth = |v: InstId| matches!(self.body.insts[v], Inst::Phi { ty: Type::Int(1), .. });
+            let is_own_phi = |v: InstId| self.homes[v] == block && is_truth(v);
             let is_seen = |v: &InstId| self.liveness.is_live_in(block, *v) || is_own_phi(*v);
             self.seen_ahead[block] = values.iter().copied().filter(is_seen).collect();
         }

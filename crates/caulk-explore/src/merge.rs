@@ -174,8 +174,9 @@ impl Search<'_, '_> {
         let live = self.live_pointers.entry(block).or_insert_with(|| {
             let is_live = |v: &InstId| frame.liveness.is_live_in(block, *v);
             let live = frame.pointers.iter().copied().filter(is_live);
-            // What was chosen on the way here may be all that names the object.
-            let is_choice = |v: &InstId| matches!(frame.body.insts[*v], Inst::Phi { .. });
+            // What was chosen on the way here may be all that names the object. In loops that is too many states.
+            let is_loop = !frame.loops[block].is_empty();
+            let is_choice = |v: &InstId| !is_loop && matches!(frame.body.insts[*v], Inst::Phi { .. });
             Rc::new(live.chain(frame.body.blocks[block].insts().take_while(is_choice)).collect())
         });
         live.clone()
