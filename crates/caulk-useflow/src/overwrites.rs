@@ -237,7 +237,7 @@ fn sign(summarizer: &mut Summarizer<'_>, cell: Cell, store: InstId, is_freed: bo
     if clears || sets_up(&summarizer.view, cell.base) { Sign::SetsUp } else { Sign::None }
 }
 
-/// Whether a field is lost by being filled anew or cleared, not by what else may overwrite it.
+/// Whether a field is lost by being filled again or cleared, not by what else may overwrite it.
 fn is_fill(view: &View<'_>, place: InstId, cell: Cell) -> bool {
     match &view.body.insts[place] {
         Inst::Store { value, .. } => is_fresh(view, *value),
