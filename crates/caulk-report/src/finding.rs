@@ -18,16 +18,23 @@ pub enum Kind {
     Lost,
     /// Still held by a local at the end.
     Forgotten,
+    /// Held by `main` alone when it returns: the system takes it back, so this is a note and no leak.
+    #[serde(rename = "held-at-exit")]
+    HeldAtExit,
+    /// A stream, handle or descriptor that is not closed.
+    Resource,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 2] = [Kind::Lost, Kind::Forgotten];
+    pub const ALL: [Kind; 4] = [Kind::Lost, Kind::Forgotten, Kind::HeldAtExit, Kind::Resource];
 
     /// The name of the rule, as suppressions and reports write it.
     pub fn rule(self) -> &'static str {
         match self {
             Kind::Lost => "lost",
             Kind::Forgotten => "forgotten",
+            Kind::HeldAtExit => "held-at-exit",
+            Kind::Resource => "resource",
         }
     }
 }
@@ -137,6 +144,8 @@ pub struct Finding {
     pub kind: Kind,
     /// What must be freed alike: the name of the models' family.
     pub family: String,
+    /// What is leaked: memory, a stream, a handle or a descriptor.
+    pub noun: String,
     /// What held the memory: `p`, `page.title`.
     pub variable: Option<String>,
     /// Where it is lost.
@@ -159,9 +168,14 @@ pub struct Finding {
     /// The program tests that failure on the path.
     pub failure_tested: bool,
     pub fingerprint: String,
+    /// What the fingerprint is made of without the names of folders and of the function: by it a baseline knows a finding again
+    /// whose function was renamed or whose file was moved.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub shape: String,
     /// Compared with a baseline, if there is one.
     pub baseline: Option<BaselineState>,
-    /// Somebody wants to hear no more of it.
+    /// It is not to be reported, and why.
     pub suppression: Option<Suppression>,
 }
 
@@ -174,9 +188,14 @@ pub enum BaselineState {
 }
 
 impl Finding {
-    /// Whether it is one that somebody should look at: neither suppressed nor known already.
+    /// Whether it is to be looked at: neither suppressed nor known already.
     pub fn counts(&self) -> bool {
         self.suppression.is_none() && self.baseline != Some(BaselineState::Unchanged)
+    }
+
+    /// Whether it is worth knowing and no failure.
+    pub fn is_note(&self) -> bool {
+        self.kind == Kind::HeldAtExit
     }
 
     /// All places it speaks of.
@@ -190,7 +209,7 @@ impl Finding {
     pub fn subject(&self) -> String {
         match &self.variable {
             Some(name) => format!("`{name}`"),
-            None => format!("the memory from {}", self.allocation.callee),
+            None => format!("the {} from {}", self.noun, self.allocation.callee),
         }
     }
 
@@ -200,7 +219,14 @@ impl Finding {
         let made = if *file == self.loss.file { format!("line {line}") } else { format!("{file}:{line}") };
         let failure = if self.needs_alloc_failure { " (only when an allocation fails)" } else { "" };
         let also = self.also().map_or_else(String::new, |also| format!("; {also}"));
-        format!("{} is leaked here: {}; allocated at {made}{failure}{also}", self.subject(), self.reason)
+        let (subject, reason) = (self.subject(), &self.reason);
+        match self.kind {
+            Kind::HeldAtExit => format!("{subject} is still held here: {reason}; allocated at {made}{failure}{also}"),
+            Kind::Resource => format!("{subject} is leaked here: {reason}; opened at {made}{failure}{also}"),
+            Kind::Lost | Kind::Forgotten => {
+                format!("{subject} is leaked here: {reason}; allocated at {made}{failure}{also}")
+            }
+        }
     }
 
     /// `also lost at lines 7, 9 and 12`; None where there is no other line to name.

@@ -63,6 +63,7 @@ impl<'a> Narrator<'a> {
             kind: match candidate.kind {
                 CandidateKind::Lost => Kind::Lost,
                 CandidateKind::Forgotten => Kind::Forgotten,
+                CandidateKind::AtExit => Kind::HeldAtExit,
             },
             family: self.models.family(candidate.family).name.clone(),
             variable,
@@ -77,6 +78,8 @@ impl<'a> Narrator<'a> {
             needs_alloc_failure: evidence.needs_alloc_failure,
             failure_tested: evidence.failure_tested,
             fingerprint: String::new(),
+            shape: String::new(),
+            noun: "memory".to_owned(),
             baseline: None,
             suppression: None,
         }
@@ -105,7 +108,7 @@ impl<'a> Narrator<'a> {
     fn allocation(&self, candidate: &Candidate) -> Call {
         let call = match (candidate.loss.slot(), candidate.chain.first()) {
             // What a field holds is allocated elsewhere: where it was first put there.
-            (Some(_), Some(&(function, line))) => self.sites.call_in_line(function, line, None),
+            (Some(slot), Some(&(function, line))) => self.sites.call_for_field(function, line, slot),
             _ => self.sites.call(candidate.function, candidate.allocation),
         };
         let home =
@@ -207,6 +210,7 @@ impl Story<'_, '_> {
             (CandidateKind::Forgotten, _) if !self.is_at_return(place) => {
                 "it goes out of scope, neither freed nor kept".to_owned()
             }
+            (CandidateKind::AtExit, _) => "the program ends, and nothing has freed it".to_owned(),
             (CandidateKind::Forgotten, _) => "the function returns, and nothing frees or keeps it".to_owned(),
         }
     }

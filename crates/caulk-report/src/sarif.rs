@@ -37,7 +37,8 @@ impl Writer<'_> {
         let mut result = json!({
             "ruleId": finding.kind.rule(),
             "ruleIndex": rules::ALL.iter().position(|r| r.id == finding.kind.rule()),
-            "level": if finding.confidence == Confidence::Low { "note" } else { "warning" },
+            "level": level(finding),
+            "rank": rank(finding),
             "message": { "text": finding.message() },
             "locations": [self.location(&finding.loss, None)],
             "relatedLocations": self.related(finding),
@@ -91,6 +92,29 @@ impl Writer<'_> {
     }
 }
 
+fn level(finding: &Finding) -> &'static str {
+    match finding.confidence {
+        _ if finding.is_note() => "note",
+        Confidence::High => "error",
+        Confidence::Medium => "warning",
+        Confidence::Low => "note",
+    }
+}
+
+/// From 0 to 100: how much it should be looked at before others.
+fn rank(finding: &Finding) -> f64 {
+    let by_confidence = match finding.confidence {
+        Confidence::High => 90.0,
+        Confidence::Medium => 60.0,
+        Confidence::Low => 30.0,
+    };
+    match (finding.is_note(), finding.needs_alloc_failure) {
+        (true, _) => 5.0,
+        (false, true) => by_confidence - 20.0,
+        (false, false) => by_confidence,
+    }
+}
+
 fn fingerprints(fingerprint: &str) -> Value {
     json!({ format!("caulkLeak/v{}", fingerprint::VERSION): fingerprint })
 }
@@ -127,11 +151,13 @@ fn rule(rule: &Rule) -> Value {
         "shortDescription": { "text": rule.short },
         "fullDescription": { "text": rule.full },
         "help": { "text": rule.full, "markdown": rule.page },
-        "defaultConfiguration": { "level": "warning" },
+        "helpUri": rule.cwe_page(),
+        "defaultConfiguration": { "level": if rule.is_note() { "note" } else { "warning" } },
         "properties": {
-            "tags": ["memory", "leak", "external/cwe/cwe-401"],
+            "tags": ["security", "memory", "leak", format!("external/cwe/{}", rule.cwe.to_lowercase())],
             "precision": "high",
-            "problem.severity": "warning",
+            "problem.severity": if rule.is_note() { "recommendation" } else { "warning" },
+            "security-severity": rule.severity,
         },
     })
 }
@@ -139,7 +165,11 @@ fn rule(rule: &Rule) -> Value {
 /// What was not read, sources that changed, and suppressions that are of no use.
 fn notifications(report: &Report) -> Vec<Value> {
     let lost = report.units_not_read.iter().map(|unit| format!("{} was not read: {}", unit.source, unit.reason));
-    let useless = report.complaints.iter().map(|complaint| format!("{}: {}", complaint.place, complaint.text));
+    let useless = report
+        .complaints
+        .iter()
+        .chain(&report.warnings)
+        .map(|complaint| format!("{}: {}", complaint.place, complaint.text));
     let changed =
         report.files_changed.iter().map(|file| format!("{file} is gone, or has changed since it was compiled"));
     lost.chain(changed).chain(useless).map(|text| json!({ "level": "warning", "message": { "text": text } })).collect()

@@ -22,10 +22,12 @@ pub struct Picture<'a> {
 impl Picture<'_> {
     pub fn draw(&self, finding: &Finding) -> String {
         let level = match finding.confidence {
+            _ if finding.is_note() => Level::NOTE,
             Confidence::Low => Level::WARNING.with_name("possible leak"),
             Confidence::Medium | Confidence::High => Level::ERROR.with_name("leak"),
         };
-        let title = format!("{} is leaked: {}", finding.subject(), finding.reason);
+        let verb = if finding.is_note() { "is still held at exit" } else { "is leaked" };
+        let title = format!("{} {verb}: {}", finding.subject(), finding.reason);
         let title = level.primary_title(piece(&title)).id(finding.kind.rule());
         let shown = self.folded(&finding.steps);
         let quoted = self.quoted(&shown);
