@@ -71,6 +71,12 @@ archive: build ## an archive with its libraries, for other systems, in target/pa
 book: ## the manual for a browser, in target/book (needs mdbook)
 	mdbook build docs
 
+# FUNCTIONS is how many are made; `make test` tries 300.
+FUNCTIONS ?= 3000
+.PHONY: soak
+soak: dev-deps ## compare randomly generated functions with LeakSanitizer, FUNCTIONS=3000
+	CAULK_GENERATED=$(FUNCTIONS) $(CARGO) test -p caulk --test generated
+
 .PHONY: clean
 clean: ## remove what was built
 	$(CARGO) clean

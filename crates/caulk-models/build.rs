@@ -2,8 +2,8 @@
 //! `src/bundled.rs` loads.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
-// The modules serve the library; what the build leaves unused is used there.
-#![allow(dead_code)]
+// The modules serve the library; what the build leaves unused, or public for nothing, is used there.
+#![allow(dead_code, unreachable_pub)]
 
 #[path = "src/condition.rs"]
 mod condition;

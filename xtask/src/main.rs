@@ -10,6 +10,7 @@ mod juliet;
 mod realleaks;
 mod regress;
 mod results;
+mod rules;
 mod sarif;
 mod verdicts;
 
@@ -31,6 +32,7 @@ enum Chore {
     Realleaks(realleaks::Realleaks),
     Regress(regress::Regress),
     Results(results::Results),
+    Rules(rules::Rules),
     Verdicts(verdicts::Verdicts),
 }
 
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         Chore::Realleaks(arguments) => realleaks::run(&arguments).map(|()| true),
         Chore::Regress(arguments) => regress::run(&arguments),
         Chore::Results(arguments) => results::run(&arguments).map(|()| true),
+        Chore::Rules(arguments) => rules::run(&arguments).map(|()| true),
         Chore::Verdicts(arguments) => verdicts::run(&arguments).map(|()| true),
     };
     match done {

@@ -7,14 +7,14 @@ use serde_json::Value;
 
 /// A line of a file. The file is what stands in the report, without a scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub(crate) struct Place {
     pub file: String,
     pub line: u32,
 }
 
 /// One result: where the tool says the leak is, and what else it points at.
 #[derive(Clone, Debug, Default)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// `locations`: where the memory is lost.
     pub main: Vec<Place>,
     /// `relatedLocations`: the allocation first, then the calls on the way to it.
@@ -30,13 +30,13 @@ pub struct Finding {
     pub message: String,
 }
 
-pub fn read(path: &Path) -> Result<Vec<Finding>> {
+pub(crate) fn read(path: &Path) -> Result<Vec<Finding>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     parse(&text).with_context(|| format!("{} is no SARIF file", path.display()))
 }
 
 /// The results of all runs, but those that are suppressed or no failures.
-pub fn parse(text: &str) -> Result<Vec<Finding>> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Finding>> {
     let report: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))?;
     let runs = report["runs"].as_array().context("there are no runs")?;
     Ok(runs.iter().flat_map(|run| list(&run["results"])).filter(|r| counts(r)).map(finding).collect())

@@ -8,7 +8,7 @@ use crate::frame::Class;
 
 /// A set of classes for each block, one bit each.
 #[derive(Debug, Default)]
-pub struct LoadedAhead {
+pub(crate) struct LoadedAhead {
     numbers: FxHashMap<Class, usize>,
     words: usize,
     bits: Vec<u64>,
@@ -16,7 +16,7 @@ pub struct LoadedAhead {
 
 impl LoadedAhead {
     /// `loads`: the classes that blocks load from themselves. `order`: blocks before those they lead to.
-    pub fn new(body: &Body, order: &[BlockId], loads: &[(BlockId, Class)]) -> Self {
+    pub(crate) fn new(body: &Body, order: &[BlockId], loads: &[(BlockId, Class)]) -> Self {
         let mut numbers: FxHashMap<Class, usize> = FxHashMap::default();
         for (_, class) in loads {
             let next = numbers.len();
@@ -55,7 +55,7 @@ impl LoadedAhead {
     }
 
     /// Whether a condition ahead of a block may depend on what a cell of a class holds.
-    pub fn sees(&self, block: BlockId, class: Class) -> bool {
+    pub(crate) fn sees(&self, block: BlockId, class: Class) -> bool {
         match class {
             Class::Other => self.bits[block.index() * self.words..][..self.words].iter().any(|word| *word != 0),
             class => self.contains(block, class) || self.contains(block, Class::Other),

@@ -1,5 +1,6 @@
 //! Guarded summaries at a call: the caller's values in place of the callee's symbols, and only the parts that can be.
 
+use caulk_rules::Rule;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -38,7 +39,12 @@ struct Way<'e> {
 
 impl Machine<'_> {
     /// All ways a call may go, by the guarded summaries of the functions it may reach.
-    pub fn apply_effects(&mut self, state: State, site: &Site<'_>, effects: &[(FuncId, Arc<Effects>)]) -> States {
+    pub(crate) fn apply_effects(
+        &mut self,
+        state: State,
+        site: &Site<'_>,
+        effects: &[(FuncId, Arc<Effects>)],
+    ) -> States {
         let mut ways: Vec<Way<'_>> = Vec::new();
         for (target, effects) in effects {
             self.opaque.extend(&effects.opaque);
@@ -55,9 +61,14 @@ impl Machine<'_> {
         for index in 0..ways.len() {
             // That an allocation fails inside depends on nothing that the caller has done.
             let fails = ways[index].state.failures.len() > state.failures.len();
+            let rules = &self.world.config.rules;
             let hidden = was_live && !fails && !ways[index].is_taken && self.is_indistinct(&state, &ways, index);
+            let hidden = rules.applies(Rule::IndistinctOutcomes, hidden);
             // Nor does what the callee loses count where, for all the caller can see, it could as well be left in its place.
-            let hidden = hidden || (ways[index].is_lost && !fails && self.may_be_left(&state, &ways, index));
+            let hidden = hidden || {
+                let is_left = ways[index].is_lost && !fails && self.may_be_left(&state, &ways, index);
+                rules.applies(Rule::LeftInPlace, is_left)
+            };
             if !hidden {
                 let mut after = ways[index].state.clone();
                 let is_left = was_live && !ways[index].is_taken && ways.iter().any(|w| w.is_taken);

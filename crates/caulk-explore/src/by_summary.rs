@@ -2,6 +2,7 @@
 
 use caulk_ir::Type;
 use caulk_memory::{AccessPath, Relation};
+use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
 use caulk_summary::{Action, BlockId, Case, Decision, Destination, Guard, Room, Subject, Summary};
 use caulk_useflow::CallEffect;
@@ -15,7 +16,7 @@ use crate::symbols::{Origin, Part};
 use crate::witness::Event;
 
 impl Machine<'_> {
-    pub fn apply_summary(
+    pub(crate) fn apply_summary(
         &mut self,
         mut state: State,
         site: &Site<'_>,
@@ -82,7 +83,8 @@ impl Machine<'_> {
         let container = (summary.room == Some(Room::Used)).then(|| site.args.first()).flatten();
         let origin = container.and_then(|c| self.root(*c)).map(|root| self.origin(root));
         let Some(Origin::Block(maker)) = origin else { return false };
-        self.effect(maker).is_some_and(|made| made.summary.room == Some(Room::Made))
+        let is_roomy = self.effect(maker).is_some_and(|made| made.summary.room == Some(Room::Made));
+        self.world.config.rules.applies(Rule::Room, is_roomy)
     }
 
     /// What the call gives back.

@@ -17,10 +17,10 @@ use crate::order::Asker;
 use crate::state::State;
 use crate::symbols::{Moment, Origin};
 
-pub type States = SmallVec<[State; 2]>;
+pub(crate) type States = SmallVec<[State; 2]>;
 
 /// A call that is being executed.
-pub struct Site<'c> {
+pub(crate) struct Site<'c> {
     pub inst: InstId,
     pub call: &'c CallData,
     pub args: SmallVec<[TermId; 4]>,
@@ -32,14 +32,14 @@ pub struct Site<'c> {
 
 /// What the call is expected to make: the object that the search is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub(crate) struct Wanted {
     pub call: InstId,
     pub block: BlockId,
 }
 
 impl Site<'_> {
     /// A moment of its own for one of several loads of the call.
-    pub fn moment_of(&self, part: u32) -> Moment {
+    pub(crate) fn moment_of(&self, part: u32) -> Moment {
         let mut moment = self.moment.clone();
         moment.1.push(part);
         moment
@@ -48,7 +48,7 @@ impl Site<'_> {
 
 impl<'a> Machine<'a> {
     /// All ways a call may go. `wanted`: the object to follow from here on, if this is the call that makes it.
-    pub fn call(&mut self, state: State, inst: InstId, wanted: Option<Wanted>) -> States {
+    pub(crate) fn call(&mut self, state: State, inst: InstId, wanted: Option<Wanted>) -> States {
         let frame = self.frame;
         let Some(call) = frame.body.insts[inst].call() else { return smallvec![state] };
         if call.flags.no_return {
@@ -119,7 +119,7 @@ impl<'a> Machine<'a> {
     }
 
     /// What stage one knows of a call, looked up once.
-    pub fn effect(&mut self, inst: InstId) -> Option<Rc<CallEffect<'a>>> {
+    pub(crate) fn effect(&mut self, inst: InstId) -> Option<Rc<CallEffect<'a>>> {
         let (world, id) = (self.world, self.frame.id);
         self.known_effects.entry(inst).or_insert_with(|| world.call_effect(id, inst).map(Rc::new)).clone()
     }

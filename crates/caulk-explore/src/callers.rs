@@ -9,7 +9,7 @@ use crate::frame::Frame;
 use crate::world::World;
 
 /// The constants that calls of a function pass for parameters that it asks about. Empty: somebody may pass anything.
-pub fn given_by_callers(world: &World<'_>, frame: &Frame<'_>) -> Vec<Given> {
+pub(crate) fn given_by_callers(world: &World<'_>, frame: &Frame<'_>) -> Vec<Given> {
     let program = world.program;
     let asked = asked_parameters(frame);
     if asked.is_empty() || program.may_be_called_from_outside(frame.id) {

@@ -1,5 +1,6 @@
 //! Every bound of stage two, in one place.
 
+use caulk_rules::Rules;
 use caulk_solver::SolverConfig;
 
 /// Budgets of stage two. All are counts, never times, and each is charged to one function: same input, same answer.
@@ -8,6 +9,8 @@ pub struct ExploreConfig {
     /// Instructions executed for one object before states that differ are merged, again as many before loops are left at once, and
     /// again as many before the search ends.
     pub max_steps: usize,
+    /// Instructions executed to find one path for a candidate that holds when it is merged with no other.
+    pub max_replay_steps: usize,
     /// States kept apart at one block, before those that agree on the object are merged.
     pub max_states: usize,
     /// Rounds of a loop that are executed as they are, before a round with everything the loop writes unknown.
@@ -37,12 +40,15 @@ pub struct ExploreConfig {
     /// Cells of memory in one state. What is written beyond is forgotten, the path counts as blurred, and what it points to as held.
     pub max_cells: usize,
     pub solver: SolverConfig,
+    /// Which heuristics are used.
+    pub rules: Rules,
 }
 
 impl Default for ExploreConfig {
     fn default() -> Self {
         Self {
             max_steps: 6_000,
+            max_replay_steps: 12_000,
             max_states: 8,
             concrete_rounds: 2,
             max_callee_size: 160,
@@ -58,6 +64,7 @@ impl Default for ExploreConfig {
             max_targets: 4,
             max_cells: 512,
             solver: SolverConfig::default(),
+            rules: Rules::default(),
         }
     }
 }

@@ -16,12 +16,12 @@ use crate::order::{Asker, Order};
 use crate::world::World;
 
 /// Constants given for parameters, by index.
-pub type Given = SmallVec<[(u32, u64); 2]>;
+pub(crate) type Given = SmallVec<[(u32, u64); 2]>;
 
 /// None inside: the function goes too many ways.
 type Slot = OnceLock<Option<Arc<Effects>>>;
 
-pub struct EffectCache {
+pub(crate) struct EffectCache {
     slots: Vec<Slot>,
     order: Order,
     /// By function and constants, for callees too large for a slot.
@@ -30,7 +30,7 @@ pub struct EffectCache {
 }
 
 impl EffectCache {
-    pub fn new(program: &Program, analysis: &Analysis, config: &ExploreConfig) -> Self {
+    pub(crate) fn new(program: &Program, analysis: &Analysis, config: &ExploreConfig) -> Self {
         let is_executed = |function: FuncId, max_size: u32| {
             let has_no_use = analysis.summary(function).is_model || !program.has_body(function);
             !has_no_use && program.body_size(function).1 <= max_size
@@ -45,7 +45,7 @@ impl EffectCache {
     }
 
     /// `asker`: the function whose own guarded summary needs this one.
-    pub fn get(&self, world: &World<'_>, function: FuncId, asker: Option<Asker>) -> Option<Arc<Effects>> {
+    pub(crate) fn get(&self, world: &World<'_>, function: FuncId, asker: Option<Asker>) -> Option<Arc<Effects>> {
         let may_ask = |asker: Asker| self.order.may_ask(asker, function, world.config.max_callee_depth);
         if !self.order.is_executed(function) || !asker.is_none_or(may_ask) {
             return None;
@@ -55,13 +55,13 @@ impl EffectCache {
     }
 
     /// Whether two functions may call each other.
-    pub fn is_cycle(&self, one: FuncId, other: FuncId) -> bool {
+    pub(crate) fn is_cycle(&self, one: FuncId, other: FuncId) -> bool {
         self.order.is_cycle(one, other)
     }
 
     /// The same for one set of constants. `asker` is such a one itself: what is made for all constants never waits for what
     /// is made for some.
-    pub fn get_for(
+    pub(crate) fn get_for(
         &self,
         world: &World<'_>,
         function: FuncId,

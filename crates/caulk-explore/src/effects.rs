@@ -22,7 +22,7 @@ use crate::world::World;
 
 /// One way a function may go.
 #[derive(Clone, Debug)]
-pub struct Effect {
+pub(crate) struct Effect {
     pub literals: Vec<TermId>,
     pub result: Option<TermId>,
     /// Cells that callers can see, in the order of their keys.
@@ -41,7 +41,7 @@ pub struct Effect {
 
 /// All ways a function may go, in terms of its own pool.
 #[derive(Debug)]
-pub struct Effects {
+pub(crate) struct Effects {
     pub pool: TermPool,
     pub symbols: Symbols,
     pub parts: Vec<Effect>,
@@ -51,7 +51,7 @@ pub struct Effects {
 
 /// Executes a function on symbols of its own. `given`: constants in place of some of its parameters. None: it goes too many
 /// ways.
-pub fn work_out(world: &World<'_>, function: FuncId, given: &Given, max_steps: usize) -> Option<Effects> {
+pub(crate) fn work_out(world: &World<'_>, function: FuncId, given: &Given, max_steps: usize) -> Option<Effects> {
     let body = world.program.body(function)?;
     // What is returned tells callers, so it matters wherever it is decided.
     let decides = |inst| body.insts[inst].is_terminator() || world.depends_on_arguments(function, inst);

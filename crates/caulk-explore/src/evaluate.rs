@@ -13,7 +13,7 @@ use crate::witness::Event;
 
 impl Machine<'_> {
     /// Executes an instruction that is no call, no phi and no terminator.
-    pub fn step(&mut self, state: &mut State, inst: InstId) {
+    pub(crate) fn step(&mut self, state: &mut State, inst: InstId) {
         let frame = self.frame;
         match &frame.body.insts[inst] {
             Inst::Local { .. } => {
@@ -175,7 +175,7 @@ impl Machine<'_> {
         }
     }
 
-    pub fn compare(&mut self, op: CompareOp, a: TermId, b: TermId) -> TermId {
+    pub(crate) fn compare(&mut self, op: CompareOp, a: TermId, b: TermId) -> TermId {
         let pool = &mut self.pool;
         match op {
             CompareOp::Eq => self.equal(a, b),
@@ -223,7 +223,7 @@ impl Machine<'_> {
     }
 
     /// A condition of a callee, with what the caller knows of addresses.
-    pub fn evident(&mut self, condition: TermId) -> TermId {
+    pub(crate) fn evident(&mut self, condition: TermId) -> TermId {
         match self.pool.node(condition) {
             Node::Not(inner) => {
                 let inner = self.evident(inner);
@@ -283,7 +283,7 @@ impl Machine<'_> {
     }
 
     /// Whether a condition is decided by what was read from or written to before.
-    pub fn decided_by_dereference(&self, state: &State, condition: TermId) -> Option<bool> {
+    pub(crate) fn decided_by_dereference(&self, state: &State, condition: TermId) -> Option<bool> {
         let (atom, value) = match self.pool.node(condition) {
             Node::Not(atom) => (atom, true),
             _ => (condition, false),

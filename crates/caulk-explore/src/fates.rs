@@ -7,7 +7,7 @@ use caulk_solver::TermId;
 
 /// What has become of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Fate {
+pub(crate) enum Fate {
     /// Made on this path, and the path's to see to.
     Live,
     Freed,
@@ -17,18 +17,18 @@ pub enum Fate {
 
 /// By the object's address, sorted.
 #[derive(Clone, Debug, Default)]
-pub struct Fates(Rc<Vec<(TermId, Fate)>>);
+pub(crate) struct Fates(Rc<Vec<(TermId, Fate)>>);
 
 impl Fates {
     fn find(&self, root: TermId) -> Result<usize, usize> {
         self.0.binary_search_by_key(&root, |(of, _)| *of)
     }
 
-    pub fn get(&self, root: TermId) -> Option<Fate> {
+    pub(crate) fn get(&self, root: TermId) -> Option<Fate> {
         self.find(root).ok().map(|at| self.0[at].1)
     }
 
-    pub fn set(&mut self, root: TermId, fate: Fate) {
+    pub(crate) fn set(&mut self, root: TermId, fate: Fate) {
         match self.find(root) {
             Ok(at) if self.0[at].1 == fate => {}
             Ok(at) => Rc::make_mut(&mut self.0)[at].1 = fate,
@@ -37,13 +37,13 @@ impl Fates {
     }
 
     /// Sets the fate of an object that has none yet.
-    pub fn set_first(&mut self, root: TermId, fate: Fate) {
+    pub(crate) fn set_first(&mut self, root: TermId, fate: Fate) {
         if let Err(at) = self.find(root) {
             Rc::make_mut(&mut self.0).insert(at, (root, fate));
         }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (TermId, Fate)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (TermId, Fate)> {
         self.0.iter().copied()
     }
 }

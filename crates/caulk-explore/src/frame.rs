@@ -11,7 +11,7 @@ use crate::ahead::LoadedAhead;
 
 /// Where a cell of memory lies, as far as the code that addresses it tells. Two cells of different known classes are never one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Class {
+pub(crate) enum Class {
     Field(TypeId, u64),
     Global(GlobalVarId),
     Local(InstId),
@@ -21,12 +21,12 @@ pub enum Class {
 
 impl Class {
     /// Whether cells of the two classes may be one.
-    pub fn meets(self, other: Class) -> bool {
+    pub(crate) fn meets(self, other: Class) -> bool {
         self == other || self == Class::Other || other == Class::Other
     }
 }
 
-pub struct Frame<'a> {
+pub(crate) struct Frame<'a> {
     pub program: &'a Program,
     pub id: FuncId,
     pub unit: UnitId,
@@ -51,7 +51,7 @@ pub struct Frame<'a> {
 
 impl<'a> Frame<'a> {
     /// `decides`: whether the operands of a call or return matter to what happens later.
-    pub fn new(program: &'a Program, id: FuncId, body: &'a Body, decides: &dyn Fn(InstId) -> bool) -> Self {
+    pub(crate) fn new(program: &'a Program, id: FuncId, body: &'a Body, decides: &dyn Fn(InstId) -> bool) -> Self {
         let homes = body.inst_blocks();
         let mut order: EntityVec<BlockId, u32> = vec![u32::MAX; body.blocks.len()].into();
         let blocks_by_order = body.reverse_post_order();
@@ -83,12 +83,12 @@ impl<'a> Frame<'a> {
         frame
     }
 
-    pub fn is_back_edge(&self, from: BlockId, to: BlockId) -> bool {
+    pub(crate) fn is_back_edge(&self, from: BlockId, to: BlockId) -> bool {
         self.order[to] <= self.order[from]
     }
 
     /// Blocks from which one of `targets` can be reached, themselves included.
-    pub fn leading_to(&self, targets: &[BlockId]) -> EntityVec<BlockId, bool> {
+    pub(crate) fn leading_to(&self, targets: &[BlockId]) -> EntityVec<BlockId, bool> {
         let predecessors = self.body.predecessors();
         let mut reached: EntityVec<BlockId, bool> = vec![false; self.body.blocks.len()].into();
         let mut work = targets.to_vec();
@@ -101,7 +101,7 @@ impl<'a> Frame<'a> {
     }
 
     /// The class of the cell at an address.
-    pub fn class_of(&self, address: Operand) -> Class {
+    pub(crate) fn class_of(&self, address: Operand) -> Class {
         class_at(self.program, self.unit, self.body, address)
     }
 
@@ -167,7 +167,7 @@ impl<'a> Frame<'a> {
 }
 
 /// The class of a field, whatever structure around it the code goes through.
-pub fn field_class(program: &Program, ty: TypeId, offset: u64) -> Class {
+pub(crate) fn field_class(program: &Program, ty: TypeId, offset: u64) -> Class {
     match field_place(program, ty, offset) {
         Place::Field(ty, offset) => Class::Field(ty, offset),
         Place::Global(global) => Class::Global(global),
@@ -176,7 +176,7 @@ pub fn field_class(program: &Program, ty: TypeId, offset: u64) -> Class {
 }
 
 /// The class of the cell at an address in some body.
-pub fn class_at(program: &Program, unit: UnitId, body: &Body, address: Operand) -> Class {
+pub(crate) fn class_at(program: &Program, unit: UnitId, body: &Body, address: Operand) -> Class {
     let mut at = address;
     loop {
         match at {
@@ -248,7 +248,7 @@ fn natural_loops(body: &Body, order: &EntityVec<BlockId, u32>) -> EntityVec<Bloc
 }
 
 /// The width of a value as a term; None for what is no number and no pointer.
-pub fn width_of(ty: Type) -> Option<u8> {
+pub(crate) fn width_of(ty: Type) -> Option<u8> {
     match ty {
         Type::Int(bits) if (1..=64).contains(&bits) => Some(bits as u8),
         Type::Ptr => Some(64),
@@ -257,15 +257,15 @@ pub fn width_of(ty: Type) -> Option<u8> {
 }
 
 /// A type whose values are terms of a width, where nothing better is known.
-pub fn type_of(width: u8) -> Type {
+pub(crate) fn type_of(width: u8) -> Type {
     if width == 64 { Type::Ptr } else { Type::Int(u16::from(width)) }
 }
 
 /// Bytes a value takes in memory.
-pub fn bytes_of(ty: Type) -> u64 {
+pub(crate) fn bytes_of(ty: Type) -> u64 {
     ty.bytes(8)
 }
 
-pub fn is_pointer(ty: Type) -> bool {
+pub(crate) fn is_pointer(ty: Type) -> bool {
     matches!(ty, Type::Ptr | Type::Aggregate(_) | Type::Vector(_))
 }

@@ -19,9 +19,9 @@ use crate::symbols::{Key, Moment, Origin, Part, Symbols};
 use crate::world::World;
 
 /// A pure call is known by its function, its arguments, and the memory it saw.
-pub type PureCall = (FuncId, SmallVec<[TermId; 4]>, u32);
+pub(crate) type PureCall = (FuncId, SmallVec<[TermId; 4]>, u32);
 
-pub struct Machine<'a> {
+pub(crate) struct Machine<'a> {
     pub world: &'a World<'a>,
     pub frame: &'a Frame<'a>,
     pub pool: TermPool,
@@ -49,7 +49,7 @@ pub struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    pub fn new(world: &'a World<'a>, frame: &'a Frame<'a>) -> Self {
+    pub(crate) fn new(world: &'a World<'a>, frame: &'a Frame<'a>) -> Self {
         Self {
             world,
             frame,
@@ -71,20 +71,20 @@ impl<'a> Machine<'a> {
     }
 
     /// Paths kept apart at one block.
-    pub fn max_states(&self) -> usize {
+    pub(crate) fn max_states(&self) -> usize {
         match self.given.is_empty() {
             true => self.world.config.max_states,
             false => self.world.config.max_special_states,
         }
     }
 
-    pub fn start(&mut self) -> State {
+    pub(crate) fn start(&mut self) -> State {
         let given = self.given.clone();
         self.start_with(&given)
     }
 
     /// A path at the function's start, with constants for some of its parameters.
-    pub fn start_with(&mut self, given: &Given) -> State {
+    pub(crate) fn start_with(&mut self, given: &Given) -> State {
         let mut state = State::new(self.frame.body.insts.len());
         for (inst, kind) in self.frame.body.insts.iter() {
             let Inst::Param { index, ty } = kind else { break };
@@ -98,19 +98,19 @@ impl<'a> Machine<'a> {
         state
     }
 
-    pub fn moment(&self, state: &State, inst: InstId) -> Moment {
+    pub(crate) fn moment(&self, state: &State, inst: InstId) -> Moment {
         let headers = &self.frame.loops[self.frame.homes[inst]];
         (inst, headers.iter().map(|h| state.round(*h)).collect())
     }
 
     /// Any value of a type.
-    pub fn unknown(&mut self, moment: &Moment, part: Part, ty: Type) -> TermId {
+    pub(crate) fn unknown(&mut self, moment: &Moment, part: Part, ty: Type) -> TermId {
         let width = width_of(ty).unwrap_or(64);
         self.symbols.at(&mut self.pool, moment.clone(), part, width, Origin::Unknown, is_pointer(ty))
     }
 
     /// Any value of a type that may have been made from the object, if one of its parts was.
-    pub fn unknown_from(&mut self, state: &State, moment: &Moment, ty: Type, parts: &[TermId]) -> TermId {
+    pub(crate) fn unknown_from(&mut self, state: &State, moment: &Moment, ty: Type, parts: &[TermId]) -> TermId {
         match state.tracked.filter(|t| parts.iter().any(|p| self.points_to(*p, *t))) {
             Some(object) => self.derived(moment, Part::Value, object, ty),
             None => self.unknown(moment, Part::Value, ty),
@@ -118,17 +118,17 @@ impl<'a> Machine<'a> {
     }
 
     /// An unknown of its own in place of a value.
-    pub fn anew(&mut self, value: TermId) -> TermId {
+    pub(crate) fn anew(&mut self, value: TermId) -> TermId {
         let width = self.pool.width(value);
         self.symbols.make(&mut self.pool, width, Origin::Unknown, width == 64)
     }
 
-    pub fn derived(&mut self, moment: &Moment, part: Part, root: TermId, ty: Type) -> TermId {
+    pub(crate) fn derived(&mut self, moment: &Moment, part: Part, root: TermId, ty: Type) -> TermId {
         let width = width_of(ty).unwrap_or(64);
         self.symbols.at(&mut self.pool, moment.clone(), part, width, Origin::Derived(root), true)
     }
 
-    pub fn points_to(&self, value: TermId, object: TermId) -> bool {
+    pub(crate) fn points_to(&self, value: TermId, object: TermId) -> bool {
         match self.root(value) {
             None => false,
             Some(root) if root == object => true,
@@ -139,18 +139,18 @@ impl<'a> Machine<'a> {
     }
 
     /// Whether a cell holds a pointer into an object.
-    pub fn cell_points_to(&self, content: &Content, object: TermId) -> bool {
+    pub(crate) fn cell_points_to(&self, content: &Content, object: TermId) -> bool {
         content.points == Some(object)
             || (content.points.is_some()
                 && matches!(self.pool.node(content.value), Node::Ite(..))
                 && self.points_to(content.value, object))
     }
 
-    pub fn content(&self, key: Key, value: TermId, bytes: u64, class: Class) -> Content {
+    pub(crate) fn content(&self, key: Key, value: TermId, bytes: u64, class: Class) -> Content {
         Content { value, bytes, class, holder: self.root(key.base), points: self.root(value) }
     }
 
-    pub fn root(&self, value: TermId) -> Option<TermId> {
+    pub(crate) fn root(&self, value: TermId) -> Option<TermId> {
         let mut roots = self.roots.borrow_mut();
         if let Some(Some(known)) = roots.get(value.index()) {
             return *known;
@@ -163,11 +163,11 @@ impl<'a> Machine<'a> {
         root
     }
 
-    pub fn origin(&self, root: TermId) -> Origin {
+    pub(crate) fn origin(&self, root: TermId) -> Origin {
         self.symbols.origin(&self.pool, root).unwrap_or(Origin::Unknown)
     }
 
-    pub fn operand(&mut self, state: &State, operand: Operand) -> TermId {
+    pub(crate) fn operand(&mut self, state: &State, operand: Operand) -> TermId {
         match operand {
             Operand::Value(v) => match state.get(v) {
                 Some(term) => term,
@@ -180,7 +180,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    pub fn constant(&mut self, constant: Constant) -> TermId {
+    pub(crate) fn constant(&mut self, constant: Constant) -> TermId {
         match constant {
             Constant::Int { bits, value } if (1..=64).contains(&bits) => self.pool.constant(bits as u8, value),
             Constant::Null | Constant::Zero(_) => self.pool.constant(64, 0),

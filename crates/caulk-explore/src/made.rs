@@ -18,7 +18,7 @@ use crate::witness::Event;
 
 impl Machine<'_> {
     /// The ways of a callee that make the wanted block, as its guarded summary tells. None: the summary lost sight of it.
-    pub fn make_by_effects(
+    pub(crate) fn make_by_effects(
         &mut self,
         state: &State,
         site: &Site<'_>,
@@ -86,7 +86,7 @@ impl Machine<'_> {
     }
 
     /// Without an object to follow, whether a block was made for the caller is worth two paths.
-    pub fn split_by_blocks(
+    pub(crate) fn split_by_blocks(
         &mut self,
         states: States,
         site: &Site<'_>,
@@ -119,7 +119,7 @@ impl Machine<'_> {
 
     /// A block the callee made and put somewhere. False: it was wanted, and cannot be.
     #[expect(clippy::too_many_arguments, reason = "one step of finish()")]
-    pub fn make_block(
+    pub(crate) fn make_block(
         &mut self,
         state: &mut State,
         site: &Site<'_>,
@@ -170,7 +170,7 @@ impl Machine<'_> {
 
     /// Assumes what must have been given, and what is given back, in a case in which a block is handed out. False when that
     /// cannot be.
-    pub fn has_what_it_needs(
+    pub(crate) fn has_what_it_needs(
         &mut self,
         state: &mut State,
         site: &Site<'_>,
@@ -191,7 +191,7 @@ impl Machine<'_> {
     }
 
     /// Assumes what the caller finds in its memory in that case, once the call is done. False when that cannot be.
-    pub fn finds_what_is_left(
+    pub(crate) fn finds_what_is_left(
         &mut self,
         state: &mut State,
         site: &Site<'_>,

@@ -8,7 +8,7 @@ use crate::frame::Class;
 use crate::symbols::Key;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Content {
+pub(crate) struct Content {
     pub value: TermId,
     pub bytes: u64,
     pub class: Class,
@@ -20,7 +20,7 @@ pub struct Content {
 
 /// Cells are apart unless their keys say otherwise; a cell that is not here holds what it held when the function was entered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Memory {
+pub(crate) struct Memory {
     /// By key.
     cells: Vec<(Key, Content)>,
     /// Runs of zero bytes, laid under the cells: base, first offset, end.
@@ -28,15 +28,15 @@ pub struct Memory {
 }
 
 impl Memory {
-    pub fn get(&self, key: Key) -> Option<&Content> {
+    pub(crate) fn get(&self, key: Key) -> Option<&Content> {
         self.cells.binary_search_by_key(&key, |cell| cell.0).ok().map(|at| &self.cells[at].1)
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.cells.len()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (Key, &Content)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Key, &Content)> {
         self.cells.iter().map(|(key, content)| (*key, content))
     }
 
@@ -52,7 +52,7 @@ impl Memory {
     }
 
     /// Cells at one base that overlap a run of bytes.
-    pub fn overlapping(&self, key: Key, bytes: u64) -> impl Iterator<Item = (Key, &Content)> {
+    pub(crate) fn overlapping(&self, key: Key, bytes: u64) -> impl Iterator<Item = (Key, &Content)> {
         self.cells[self.window(key, bytes)]
             .iter()
             .filter(move |cell| reaches(cell, key.offset))
@@ -60,7 +60,7 @@ impl Memory {
     }
 
     /// What two paths have in common; `differ` says what a cell holds that is not the same on both.
-    pub fn merged(&self, other: &Memory, mut differ: impl FnMut(Key, &Content) -> Content) -> Memory {
+    pub(crate) fn merged(&self, other: &Memory, mut differ: impl FnMut(Key, &Content) -> Content) -> Memory {
         let mut cells: Vec<(Key, Content)> = Vec::with_capacity(self.cells.len().max(other.cells.len()));
         let (mut left, mut right) = (self.cells.iter().peekable(), other.cells.iter().peekable());
         loop {
@@ -91,12 +91,12 @@ impl Memory {
         Memory { cells, zeroed }
     }
 
-    pub fn is_zeroed(&self, key: Key, bytes: u64) -> bool {
+    pub(crate) fn is_zeroed(&self, key: Key, bytes: u64) -> bool {
         let end = key.offset.saturating_add(bytes as i64);
         self.zeroed.iter().any(|(base, from, to)| *base == key.base && *from <= key.offset && end <= *to)
     }
 
-    pub fn set(&mut self, key: Key, content: Content) {
+    pub(crate) fn set(&mut self, key: Key, content: Content) {
         let mut overlapping = self.window(key, content.bytes).filter(|at| reaches(&self.cells[*at], key.offset));
         if let (Some(at), None) = (overlapping.next(), overlapping.next())
             && self.cells[at].0 == key
@@ -109,7 +109,7 @@ impl Memory {
         self.cells.insert(at, (key, content));
     }
 
-    pub fn remove(&mut self, key: Key) {
+    pub(crate) fn remove(&mut self, key: Key) {
         if let Ok(at) = self.cells.binary_search_by_key(&key, |cell| cell.0) {
             self.cells.remove(at);
         }
@@ -128,7 +128,7 @@ impl Memory {
         self.cells.drain(kept..window.end);
     }
 
-    pub fn zero(&mut self, key: Key, bytes: u64) {
+    pub(crate) fn zero(&mut self, key: Key, bytes: u64) {
         self.clear(key, bytes);
         let end = key.offset.saturating_add(bytes.min(i64::MAX as u64) as i64);
         self.zeroed.retain(|(base, from, to)| !(*base == key.base && key.offset <= *from && *to <= end));
@@ -136,7 +136,7 @@ impl Memory {
     }
 
     /// Nothing is known any more of what lies at a base.
-    pub fn forget_zeroes(&mut self, base: TermId) {
+    pub(crate) fn forget_zeroes(&mut self, base: TermId) {
         self.zeroed.retain(|(at, ..)| *at != base);
     }
 }

@@ -104,7 +104,7 @@ fn differing(one: &[Option<TermId>], other: &[Option<TermId>]) -> Vec<usize> {
 
 impl Search<'_, '_> {
     /// Paths at the start of a block.
-    pub fn merge(&mut self, block: BlockId, states: Vec<State>) -> Vec<State> {
+    pub(crate) fn merge(&mut self, block: BlockId, states: Vec<State>) -> Vec<State> {
         if states.len() == 1 {
             return states;
         }
@@ -140,7 +140,7 @@ impl Search<'_, '_> {
     }
 
     /// Paths inside a block that became too many: only what must agree keeps them apart.
-    pub fn squeeze(&mut self, states: Vec<State>) -> Vec<State> {
+    pub(crate) fn squeeze(&mut self, states: Vec<State>) -> Vec<State> {
         let mut groups: BTreeMap<Signature, Vec<State>> = BTreeMap::new();
         for state in states {
             let signature = self.signature(&state, None);
@@ -258,6 +258,7 @@ impl Search<'_, '_> {
             one.serial = self.machine.versions;
         }
         self.blur_memory(one, other);
+        one.is_general |= other.is_general;
         one.facts = one.facts.join(&other.facts, &mut self.machine.pool);
         for (root, fate) in other.fates.iter() {
             let differs = one.fate(root) != Some(fate);

@@ -19,7 +19,7 @@ use crate::world::World;
 
 /// A state of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ObjectState {
+pub(crate) enum ObjectState {
     Unborn,
     /// Only variables of the function hold it.
     Held,
@@ -54,14 +54,14 @@ impl ObjectState {
 }
 
 /// From, to, and the statement, for each call that makes an object.
-pub type Transitions = BTreeMap<InstId, BTreeSet<(ObjectState, ObjectState, InstId)>>;
+pub(crate) type Transitions = BTreeMap<InstId, BTreeSet<(ObjectState, ObjectState, InstId)>>;
 
 /// The objects of a path, with the call that made each and its state.
-pub type ObjectStates = BTreeMap<TermId, (InstId, ObjectState)>;
+pub(crate) type ObjectStates = BTreeMap<TermId, (InstId, ObjectState)>;
 
 impl Machine<'_> {
     /// The states of all objects that the function made on a path. `result`: the path ends, and this is what it gives back.
-    pub fn object_states(&self, state: &State, result: Option<Option<TermId>>) -> ObjectStates {
+    pub(crate) fn object_states(&self, state: &State, result: Option<Option<TermId>>) -> ObjectStates {
         let mut states = ObjectStates::new();
         for (object, fate) in state.fates.iter() {
             let Origin::Block(call) = self.origin(object) else { continue };
@@ -82,7 +82,7 @@ impl Machine<'_> {
 }
 
 /// Notes what a statement changed.
-pub fn note(transitions: &mut Transitions, before: &ObjectStates, after: &ObjectStates, inst: InstId) {
+pub(crate) fn note(transitions: &mut Transitions, before: &ObjectStates, after: &ObjectStates, inst: InstId) {
     for (object, (call, now)) in after {
         let was = before.get(object).map_or(ObjectState::Unborn, |(_, state)| *state);
         if was != *now {

@@ -8,7 +8,7 @@ use caulk_program::{FuncId, Program};
 
 /// An order of the callees that are executed: each may ask for those before it.
 #[derive(Debug, Default)]
-pub struct Order {
+pub(crate) struct Order {
     /// By function; None for those that are never executed as callees.
     places: Vec<Option<Place>>,
     /// How many may wait for each other in a chain: each waits on the stack.
@@ -17,7 +17,7 @@ pub struct Order {
 
 /// A function whose own guarded summary is being made.
 #[derive(Clone, Copy, Debug)]
-pub struct Asker {
+pub(crate) struct Asker {
     pub function: FuncId,
     /// Whether it asks for those of functions that may call it back.
     pub in_cycles: bool,
@@ -33,7 +33,7 @@ struct Place {
 }
 
 impl Order {
-    pub fn new(program: &Program, is_executed: &impl Fn(FuncId) -> bool, max_waiting: u32) -> Self {
+    pub(crate) fn new(program: &Program, is_executed: &impl Fn(FuncId) -> bool, max_waiting: u32) -> Self {
         let mut order = Self { places: vec![None; program.functions().len()], max_waiting };
         let mut seen = vec![false; program.functions().len()];
         let mut rank = 0;
@@ -66,13 +66,13 @@ impl Order {
         self.places[function.0 as usize] = Some(Place { rank, depth, component: components[function.0 as usize] });
     }
 
-    pub fn is_executed(&self, function: FuncId) -> bool {
+    pub(crate) fn is_executed(&self, function: FuncId) -> bool {
         self.places[function.0 as usize].is_some()
     }
 
     /// Whether one function's guarded summary may be made with another's. `max_depth` bounds how many of one cycle wait for
     /// each other.
-    pub fn may_ask(&self, asker: Asker, callee: FuncId, max_depth: u32) -> bool {
+    pub(crate) fn may_ask(&self, asker: Asker, callee: FuncId, max_depth: u32) -> bool {
         let [Some(from), Some(to)] = [asker.function, callee].map(|f| self.places[f.0 as usize]) else { return false };
         let is_cycle = from.component == to.component;
         // Whoever is at the end of so many asks nobody: where chains are cut depends on the program alone.
@@ -82,7 +82,7 @@ impl Order {
     }
 
     /// Whether two functions may call each other.
-    pub fn is_cycle(&self, one: FuncId, other: FuncId) -> bool {
+    pub(crate) fn is_cycle(&self, one: FuncId, other: FuncId) -> bool {
         let [one, other] = [one, other].map(|f| self.places[f.0 as usize].map(|place| place.component));
         one.is_some() && one == other
     }

@@ -12,25 +12,25 @@ use crate::symbols::Origin;
 
 impl Machine<'_> {
     /// The object is no longer this path's to see to.
-    pub fn settle(&mut self, state: &mut State, fate: Fate) {
+    pub(crate) fn settle(&mut self, state: &mut State, fate: Fate) {
         if let Some(object) = state.tracked {
             state.fates.set(object, fate);
         }
     }
 
-    pub fn is_live(&self, state: &State) -> bool {
+    pub(crate) fn is_live(&self, state: &State) -> bool {
         state.tracked.is_some_and(|object| state.fate(object) == Some(Fate::Live))
     }
 
     /// Whether a value is a pointer to the object, or to memory that leads to it.
-    pub fn leads_to(&self, state: &State, value: TermId, object: TermId) -> bool {
+    pub(crate) fn leads_to(&self, state: &State, value: TermId, object: TermId) -> bool {
         let mut roots: SmallVec<[TermId; 4]> = SmallVec::new();
         self.symbols.roots(&self.pool, value, &mut roots);
         roots.iter().any(|root| self.reaches(state, *root, object))
     }
 
     /// Whether memory leads from one object to another.
-    pub fn reaches(&self, state: &State, from: TermId, object: TermId) -> bool {
+    pub(crate) fn reaches(&self, state: &State, from: TermId, object: TermId) -> bool {
         let mut seen: BTreeSet<TermId> = BTreeSet::new();
         let mut work = vec![from];
         while let Some(root) = work.pop() {
@@ -52,7 +52,7 @@ impl Machine<'_> {
     }
 
     /// The objects that hold an object, over any number of steps, and itself. Sorted.
-    pub fn holders(&self, state: &State, object: TermId) -> Vec<TermId> {
+    pub(crate) fn holders(&self, state: &State, object: TermId) -> Vec<TermId> {
         let mut found: BTreeSet<TermId> = BTreeSet::new();
         let mut work = vec![object];
         while let Some(held) = work.pop() {
@@ -65,7 +65,7 @@ impl Machine<'_> {
     }
 
     /// Whether somebody still holds the object: memory that lives on, the result, or a value that is used later.
-    pub fn is_held(&self, state: &State, object: TermId, kept: &[TermId], locals_live: bool) -> bool {
+    pub(crate) fn is_held(&self, state: &State, object: TermId, kept: &[TermId], locals_live: bool) -> bool {
         let mut seen: BTreeSet<TermId> = BTreeSet::new();
         let mut work = vec![object];
         while let Some(held) = work.pop() {
@@ -98,7 +98,7 @@ impl Machine<'_> {
     }
 
     /// Values used after an instruction, in its block or later.
-    pub fn values_after(&self, state: &State, inst: InstId) -> Vec<TermId> {
+    pub(crate) fn values_after(&self, state: &State, inst: InstId) -> Vec<TermId> {
         let frame = self.frame;
         let block = frame.homes[inst];
         let later = frame.body.blocks[block].insts().filter(|i| *i > inst);
@@ -118,7 +118,7 @@ impl Machine<'_> {
     }
 
     /// The value a return gives back.
-    pub fn returned(&mut self, state: &State, value: Option<Operand>) -> Option<TermId> {
+    pub(crate) fn returned(&mut self, state: &State, value: Option<Operand>) -> Option<TermId> {
         value.map(|v| self.operand(state, v))
     }
 }

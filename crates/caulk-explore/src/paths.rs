@@ -2,6 +2,7 @@
 
 use caulk_ir::{CompareOp, Type};
 use caulk_memory::{AccessPath, Offset, PathRoot, PathStep, Relation};
+use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
 use caulk_summary::{Action, Answer, Caller, Decision, Guard};
 
@@ -44,6 +45,10 @@ impl Caller for OnPath<'_, '_, '_> {
         self.machine.effect(self.site.inst).is_some_and(|effect| effect.summary.loosely_told)
     }
 
+    fn trusts_unasked_release(&self) -> bool {
+        self.machine.world.config.rules.applies(Rule::UnaskedRelease, true)
+    }
+
     fn ask_result(&mut self, relation: Relation, otherwise: Option<Relation>) -> Answer<TermId> {
         let Some(result) = self.result else { return Answer::Unseen };
         let condition = self.machine.relation(result, relation);
@@ -64,7 +69,7 @@ impl Caller for OnPath<'_, '_, '_> {
 }
 
 impl Machine<'_> {
-    pub fn decide(
+    pub(crate) fn decide(
         &mut self,
         state: &State,
         site: &Site<'_>,
@@ -74,7 +79,7 @@ impl Machine<'_> {
         caulk_summary::decide(&mut OnPath { machine: self, state, site, result }, guard)
     }
 
-    pub fn decide_action(
+    pub(crate) fn decide_action(
         &mut self,
         state: &State,
         site: &Site<'_>,
@@ -85,17 +90,17 @@ impl Machine<'_> {
     }
 
     /// Assumes that something that decides did not hold. False when it must.
-    pub fn may_be(&mut self, state: &mut State, otherwise: Option<TermId>) -> bool {
+    pub(crate) fn may_be(&mut self, state: &mut State, otherwise: Option<TermId>) -> bool {
         otherwise.is_none_or(|other| state.facts.assume(&mut self.pool, other) == Verdict::Consistent)
     }
 
-    pub fn assume(&mut self, state: &mut State, value: TermId, relation: Relation) -> Verdict {
+    pub(crate) fn assume(&mut self, state: &mut State, value: TermId, relation: Relation) -> Verdict {
         let condition = self.relation(value, relation);
         state.facts.assume(&mut self.pool, condition)
     }
 
     /// A comparison with a constant, as a term. Numbers are signed.
-    pub fn relation(&mut self, value: TermId, relation: Relation) -> TermId {
+    pub(crate) fn relation(&mut self, value: TermId, relation: Relation) -> TermId {
         let width = self.pool.width(value);
         let smallest = i64::MIN >> (64 - u32::from(width));
         let largest = i64::MAX >> (64 - u32::from(width));
@@ -119,7 +124,7 @@ impl Machine<'_> {
     }
 
     /// The value of a callee's path, before the call.
-    pub fn path_value(
+    pub(crate) fn path_value(
         &mut self,
         state: &State,
         site: &Site<'_>,
@@ -135,7 +140,7 @@ impl Machine<'_> {
     }
 
     /// The address of the last cell of a path.
-    pub fn path_address(
+    pub(crate) fn path_address(
         &mut self,
         state: &State,
         site: &Site<'_>,
@@ -153,7 +158,7 @@ impl Machine<'_> {
     }
 
     /// Where a callee puts a value: of several that it puts among the elements of one holder, none takes the place of another.
-    pub fn place_for(
+    pub(crate) fn place_for(
         &mut self,
         state: &State,
         site: &Site<'_>,

@@ -12,15 +12,15 @@ pub type Edge = (InstId, u32);
 
 /// The edges that paths with the object came to: where each leads, and whether one of the paths could take it.
 #[derive(Debug, Default)]
-pub struct Edges(BTreeMap<Edge, (BlockId, bool)>);
+pub(crate) struct Edges(BTreeMap<Edge, (BlockId, bool)>);
 
 impl Edges {
-    pub fn note(&mut self, edge: Edge, to: BlockId, is_taken: bool) {
+    pub(crate) fn note(&mut self, edge: Edge, to: BlockId, is_taken: bool) {
         self.0.entry(edge).or_insert((to, false)).1 |= is_taken;
     }
 
     /// The edges towards a candidate's end that no path could take; if some are on stage one's path, only those.
-    pub fn refused(&self, frame: &Frame<'_>, candidate: &Candidate) -> Vec<Edge> {
+    pub(crate) fn refused(&self, frame: &Frame<'_>, candidate: &Candidate) -> Vec<Edge> {
         let leads_there = frame.leading_to(&[frame.homes[candidate.exit]]);
         let all = self.0.iter().filter(|(_, (to, is_taken))| !is_taken && leads_there[*to]);
         let all: Vec<Edge> = all.map(|(edge, _)| *edge).collect();

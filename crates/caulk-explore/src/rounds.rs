@@ -12,7 +12,7 @@ use crate::symbols::{Key, Part};
 
 impl Search<'_, '_> {
     /// One more round of a loop. False: there were enough.
-    pub fn next_round(&mut self, state: &mut State, header: BlockId) -> bool {
+    pub(crate) fn next_round(&mut self, state: &mut State, header: BlockId) -> bool {
         let limit = self.machine.world.config.concrete_rounds;
         let Some(round) = state.rounds.iter_mut().find(|r| r.header == header) else {
             state.rounds.push(Round { header, count: 1, before: state.memory.clone() });
@@ -20,14 +20,18 @@ impl Search<'_, '_> {
         };
         round.count += 1;
         let (count, before) = (round.count, round.before.clone());
-        if count == limit + 1 {
+        // What happens in the general round must be brought out of the loop. A search does that by merging it with earlier
+        // rounds; a path on its own needs another general round, in which the loop may be left.
+        let last = if self.replaying.is_some() { limit + 2 } else { limit + 1 };
+        if (limit + 1..=last).contains(&count) {
             self.generalise(state, header, &before);
         }
-        count <= limit + 1
+        count <= last
     }
 
     /// The general round: what the loop writes is unknown from now on.
     fn generalise(&mut self, state: &mut State, header: BlockId, before: &Rc<Memory>) {
+        state.is_general = true;
         let frame = self.machine.frame;
         for inst in frame.body.blocks[header].insts() {
             let Inst::Phi { ty, .. } = &frame.body.insts[inst] else { break };

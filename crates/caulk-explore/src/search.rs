@@ -3,69 +3,48 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand, Type};
-use caulk_solver::{Answer, TermId, Verdict};
+use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand};
+use caulk_solver::{TermId, Verdict};
 use caulk_useflow::{Candidate, Kind};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::call::{States, Wanted};
 use crate::effect_cache::Given;
+use crate::found::Found;
+use crate::frame::Frame;
 use crate::machine::Machine;
 use crate::mstg::{ObjectStates, Transitions, note};
 use crate::refused::Edges;
+use crate::replay::Replaying;
 use crate::state::{Round, State};
 use crate::witness::Event;
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug)]
-pub enum Goal<'g> {
+pub(crate) enum Goal<'g> {
     /// Paths on which the object of these candidates is left to nobody.
     Leaks { wanted: Wanted, candidates: &'g [&'g Candidate] },
     /// All that a caller can see.
     Effects,
 }
 
-/// A path on which a candidate's object is lost.
-#[derive(Clone, Debug)]
-pub struct Found {
-    pub steps: Vec<(InstId, Event)>,
-    pub is_blurred: bool,
-    /// Some allocation had to fail.
-    pub needs_failure: bool,
-    /// The function asks whether it did.
-    pub failure_tested: bool,
-    /// The solver gave up: nothing speaks against the path.
-    pub is_unproved: bool,
-}
-
-impl Found {
-    /// How much speaks for looking on for a plainer path.
-    fn doubts(&self) -> u8 {
-        match (self.needs_failure, self.failure_tested) {
-            (false, _) => 0,
-            (true, true) => 1,
-            (true, false) => 2,
-        }
-    }
-}
-
 /// The end of a path, for summaries.
-pub struct End {
+pub(crate) struct End {
     pub state: State,
     pub result: Option<TermId>,
 }
 
-pub struct Search<'a, 'g> {
+pub(crate) struct Search<'a, 'g> {
     pub machine: Machine<'a>,
-    goal: Goal<'g>,
-    pending: BTreeMap<u32, Vec<State>>,
+    pub goal: Goal<'g>,
+    pub pending: BTreeMap<u32, Vec<State>>,
     /// By candidate.
     pub found: Vec<Option<Found>>,
     pub ends: Vec<End>,
     /// Blocks that lead to the allocation, and to where candidates end.
     to_start: EntityVec<BlockId, bool>,
-    to_end: EntityVec<BlockId, bool>,
+    pub to_end: EntityVec<BlockId, bool>,
     /// By block, once asked for.
     pub live_pointers: FxHashMap<BlockId, Rc<Vec<InstId>>>,
     /// What happens to every object, when somebody wants to know.
@@ -76,7 +55,9 @@ pub struct Search<'a, 'g> {
     /// The budget ran out before all paths were seen.
     pub cut: bool,
     /// It ran out, and the paths that were waiting are brought to an end.
-    is_hurrying: bool,
+    pub is_hurrying: bool,
+    /// A path is executed alone.
+    pub replaying: Option<Replaying>,
     /// Ways that a candidate could have gone but for a contradiction that only the solver's last layer saw.
     pub refuted_by_solver: usize,
     /// Ways on which the object was there at a candidate's end, whoever held it.
@@ -84,18 +65,13 @@ pub struct Search<'a, 'g> {
 }
 
 impl<'a, 'g> Search<'a, 'g> {
-    pub fn new(mut machine: Machine<'a>, goal: Goal<'g>, max_steps: usize) -> Self {
+    pub(crate) fn new(mut machine: Machine<'a>, goal: Goal<'g>, max_steps: usize) -> Self {
         machine.follows_all = matches!(goal, Goal::Effects);
         let frame = machine.frame;
         let everywhere = || vec![true; frame.body.blocks.len()].into();
         let (to_start, to_end, count) = match goal {
             Goal::Leaks { wanted, candidates } => {
-                let mut ends: Vec<BlockId> = candidates.iter().map(|c| frame.homes[c.exit]).collect();
-                // What was overwritten is lost at every return behind that, of which a candidate names one.
-                if candidates.iter().any(|c| c.kind == Kind::Lost && c.place != c.exit) {
-                    let returns = |block: &BlockId| matches!(frame.body.terminator(*block), Inst::Return { .. });
-                    ends.extend(frame.body.blocks.keys().filter(returns));
-                }
+                let ends = ends_of(frame, candidates);
                 (frame.leading_to(&[frame.homes[wanted.call]]), frame.leading_to(&ends), candidates.len())
             }
             Goal::Effects => (everywhere(), everywhere(), 0),
@@ -114,23 +90,29 @@ impl<'a, 'g> Search<'a, 'g> {
             max_steps,
             cut: false,
             is_hurrying: false,
+            replaying: None,
             refuted_by_solver: 0,
             reached_end: false,
         }
     }
 
-    pub fn run(&mut self) {
+    pub(crate) fn run(&mut self) {
         self.run_from(&[]);
     }
 
-    /// `givens`: what callers are known to give, each a start of its own.
-    pub fn run_from(&mut self, givens: &[Given]) {
-        let starts: Vec<State> = match givens {
+    /// The states at the function's entry, one for each set of constants that callers are known to give.
+    pub(crate) fn starts(&mut self, givens: &[Given]) -> Vec<State> {
+        match givens {
             [] => vec![self.machine.start()],
             givens => {
                 (0..).zip(givens).map(|(n, given)| State { beginning: n, ..self.machine.start_with(given) }).collect()
             }
-        };
+        }
+    }
+
+    /// `givens`: what callers are known to give, each a start of its own.
+    pub(crate) fn run_from(&mut self, givens: &[Given]) {
+        let starts = self.starts(givens);
         let mut at_start = true;
         self.pending.insert(self.machine.frame.order[Body::ENTRY], starts);
         while let Some((position, mut states)) = self.pending.pop_first() {
@@ -157,6 +139,9 @@ impl<'a, 'g> Search<'a, 'g> {
     /// Charges the budget. When it is used up, the paths that are waiting still go to the function's end, loops left at once:
     /// a leak next to the allocation is seen, however much the loops behind it cost.
     fn is_spent(&mut self) -> bool {
+        if let Some(replaying) = &self.replaying {
+            return self.machine.steps > replaying.limit;
+        }
         let budgets = if self.is_hurrying { 3 } else { 2 };
         if self.machine.steps <= budgets * self.max_steps {
             return self.cut && !self.is_hurrying;
@@ -167,7 +152,7 @@ impl<'a, 'g> Search<'a, 'g> {
         is_end
     }
 
-    fn run_block(&mut self, block: BlockId, mut states: Vec<State>) {
+    pub(crate) fn run_block(&mut self, block: BlockId, mut states: Vec<State>) {
         let frame = self.machine.frame;
         for inst in frame.body.blocks[block].insts() {
             self.machine.steps += states.len();
@@ -180,7 +165,7 @@ impl<'a, 'g> Search<'a, 'g> {
                 Inst::Call(_) => {
                     states = states.into_iter().flat_map(|s| self.noted_call(s, inst)).collect();
                     if states.len() > self.machine.max_states() {
-                        states = self.squeeze(states);
+                        states = if self.replaying.is_some() { self.nearest(states) } else { self.squeeze(states) };
                     }
                 }
                 Inst::Invoke { normal, unwind, .. } => {
@@ -283,58 +268,6 @@ impl<'a, 'g> Search<'a, 'g> {
         }
         states.extend(self.machine.call(state, inst, Some(wanted)).into_iter().filter(|s| s.tracked.is_some()));
         states
-    }
-
-    /// The allocation is executed again: is the older object still held?
-    fn check_lost_in_loop(&mut self, state: &State, inst: InstId) {
-        let Some(object) = state.tracked else { return };
-        let live = self.machine.values_after(state, inst);
-        if !self.machine.is_held(state, object, &live, true) {
-            self.lost(state, inst);
-        }
-    }
-
-    fn lost(&mut self, state: &State, exit: InstId) {
-        let Goal::Leaks { candidates, .. } = self.goal else { return };
-        for (index, candidate) in candidates.iter().enumerate() {
-            let passed = index < 64 && state.passed & (1 << index) != 0;
-            let is_meant = candidate.exit == exit || (passed && candidate.place != candidate.exit);
-            let known = self.found[index].as_ref().map_or(u8::MAX, Found::doubts);
-            if known > 0
-                && is_meant
-                && let Some(found) = self.confirm(state)
-                && found.doubts() < known
-            {
-                self.found[index] = Some(found);
-            }
-        }
-    }
-
-    fn confirm(&mut self, state: &State) -> Option<Found> {
-        let machine = &mut self.machine;
-        let mut facts = state.facts.clone();
-        let answer = facts.check(&mut machine.pool, &mut machine.solver);
-        if answer == Answer::Unsat {
-            self.refuted_by_solver += 1;
-            return None;
-        }
-        let mut failed: Vec<InstId> = state.failures.to_vec();
-        for (call, result) in &state.allocations {
-            let zero = machine.pool.constant(64, 0);
-            if machine.pool.width(*result) == 64 && Some(*result) != state.tracked {
-                let is_null = machine.pool.eq(*result, zero);
-                if state.facts.implied(&machine.pool, is_null) == Some(true) {
-                    failed.push(*call);
-                }
-            }
-        }
-        Some(Found {
-            steps: state.steps(),
-            is_blurred: state.is_blurred,
-            needs_failure: !failed.is_empty(),
-            failure_tested: failed.iter().all(|call| machine.frame.is_tested[*call] || tells_failure(machine, *call)),
-            is_unproved: answer == Answer::Unknown,
-        })
     }
 
     // -----------------------------------------------------------------------------------------------------------------
@@ -463,17 +396,22 @@ impl<'a, 'g> Search<'a, 'g> {
         }
     }
 
-    pub fn is_leak_search(&self) -> bool {
+    pub(crate) fn is_leak_search(&self) -> bool {
         matches!(self.goal, Goal::Leaks { .. })
     }
 
-    pub fn is_over_budget(&self) -> bool {
+    pub(crate) fn is_over_budget(&self) -> bool {
         self.machine.steps > self.max_steps
     }
 }
 
-/// Whether a callee tells its caller by a status that something failed inside: who does not ask forgets what was not taken.
-fn tells_failure(machine: &Machine<'_>, call: InstId) -> bool {
-    let result = machine.frame.body.insts[call].call().map(|data| data.ret);
-    matches!(result, Some(Type::Int(_)))
+/// Where paths end that lose the object of these candidates.
+pub(crate) fn ends_of(frame: &Frame<'_>, candidates: &[&Candidate]) -> Vec<BlockId> {
+    let mut ends: Vec<BlockId> = candidates.iter().map(|c| frame.homes[c.exit]).collect();
+    // What was overwritten is lost at every return behind that, of which a candidate names one.
+    if candidates.iter().any(|c| c.kind == Kind::Lost && c.place != c.exit) {
+        let returns = |block: &BlockId| matches!(frame.body.terminator(*block), Inst::Return { .. });
+        ends.extend(frame.body.blocks.keys().filter(returns));
+    }
+    ends
 }

@@ -6,7 +6,7 @@ use caulk_ir::{BlockId, InstId};
 use caulk_solver::{Facts, TermId};
 use smallvec::SmallVec;
 
-pub use crate::fates::Fate;
+pub(crate) use crate::fates::Fate;
 use crate::fates::Fates;
 use crate::memory::Memory;
 use crate::symbols::Key;
@@ -14,7 +14,7 @@ use crate::witness::{Event, Trail};
 
 /// A loop the path is in.
 #[derive(Clone, Debug)]
-pub struct Round {
+pub(crate) struct Round {
     pub header: BlockId,
     pub count: u32,
     /// Memory when the loop was entered, to see what a round changes.
@@ -22,7 +22,7 @@ pub struct Round {
 }
 
 #[derive(Clone, Debug)]
-pub struct State {
+pub(crate) struct State {
     /// Values by instruction.
     pub env: Rc<Vec<Option<TermId>>>,
     pub memory: Rc<Memory>,
@@ -45,6 +45,8 @@ pub struct State {
     pub passed: u64,
     /// States that differed were merged on the way: the path may be one that no single run takes.
     pub is_blurred: bool,
+    /// It is in, or was in, a round of a loop of which only so much is known as holds for every round.
+    pub is_general: bool,
     /// Calls inside of which an allocation had to fail.
     pub failures: SmallVec<[InstId; 2]>,
     /// Pointers that were read or written through, so they are not null. Sorted.
@@ -56,7 +58,7 @@ pub struct State {
 impl State {
     /// What a reader is told of the path. How a callee went is told where it left the object, or where an allocation inside
     /// of it had to fail; of other calls some path went the way that was noted, and some other path another.
-    pub fn steps(&self) -> Vec<(InstId, Event)> {
+    pub(crate) fn steps(&self) -> Vec<(InstId, Event)> {
         let mut steps = self.trail.steps();
         let left = steps.iter().filter(|(_, event)| *event == Event::NotTaken).map(|(inst, _)| *inst);
         let left: Vec<InstId> = left.collect();
@@ -65,7 +67,7 @@ impl State {
         steps
     }
 
-    pub fn new(values: usize) -> Self {
+    pub(crate) fn new(values: usize) -> Self {
         Self {
             env: Rc::new(vec![None; values]),
             memory: Rc::default(),
@@ -80,29 +82,30 @@ impl State {
             serial: 0,
             passed: 0,
             is_blurred: false,
+            is_general: false,
             failures: SmallVec::new(),
             dereferenced: Rc::default(),
             copies: Rc::default(),
         }
     }
 
-    pub fn get(&self, inst: InstId) -> Option<TermId> {
+    pub(crate) fn get(&self, inst: InstId) -> Option<TermId> {
         self.env[inst.0 as usize]
     }
 
-    pub fn set(&mut self, inst: InstId, value: TermId) {
+    pub(crate) fn set(&mut self, inst: InstId, value: TermId) {
         Rc::make_mut(&mut self.env)[inst.0 as usize] = Some(value);
     }
 
-    pub fn memory_mut(&mut self) -> &mut Memory {
+    pub(crate) fn memory_mut(&mut self) -> &mut Memory {
         Rc::make_mut(&mut self.memory)
     }
 
-    pub fn fate(&self, root: TermId) -> Option<Fate> {
+    pub(crate) fn fate(&self, root: TermId) -> Option<Fate> {
         self.fates.get(root)
     }
 
-    pub fn round(&self, header: BlockId) -> u32 {
+    pub(crate) fn round(&self, header: BlockId) -> u32 {
         self.rounds.iter().find(|r| r.header == header).map_or(0, |r| r.count)
     }
 }

@@ -13,7 +13,7 @@ use crate::symbols::{Key, Moment, Origin, Part};
 use crate::witness::Event;
 
 impl Machine<'_> {
-    pub fn key(&self, address: TermId) -> Key {
+    pub(crate) fn key(&self, address: TermId) -> Key {
         let (base, offset) = self.pool.split_offset(address);
         if self.pool.as_symbol(base).is_none() {
             self.indexed.borrow_mut().extend(self.root(base));
@@ -21,7 +21,7 @@ impl Machine<'_> {
         Key { base, offset: offset as i64 }
     }
 
-    pub fn load(&mut self, state: &State, address: TermId, ty: Type, class: Class, moment: &Moment) -> TermId {
+    pub(crate) fn load(&mut self, state: &State, address: TermId, ty: Type, class: Class, moment: &Moment) -> TermId {
         let key = self.key(address);
         let bytes = bytes_of(ty);
         let Some(width) = width_of(ty) else {
@@ -91,7 +91,15 @@ impl Machine<'_> {
         }
     }
 
-    pub fn store(&mut self, state: &mut State, address: TermId, value: TermId, ty: Type, class: Class, inst: InstId) {
+    pub(crate) fn store(
+        &mut self,
+        state: &mut State,
+        address: TermId,
+        value: TermId,
+        ty: Type,
+        class: Class,
+        inst: InstId,
+    ) {
         let key = self.key(address);
         let bytes = bytes_of(ty);
         if let Some(object) = state.tracked {
@@ -141,7 +149,7 @@ impl Machine<'_> {
     }
 
     /// Memory that others see has changed.
-    pub fn touch(&mut self, state: &mut State) {
+    pub(crate) fn touch(&mut self, state: &mut State) {
         self.versions += 1;
         state.version = self.versions;
     }
@@ -164,7 +172,7 @@ impl Machine<'_> {
 
     /// Cells chosen hold something unknown from now on, except where they hold the object or a block of this path that may
     /// hold it in turn: who may or may not hold it goes on holding it.
-    pub fn forget_where(
+    pub(crate) fn forget_where(
         &mut self,
         state: &mut State,
         inst: InstId,
@@ -211,7 +219,7 @@ impl Machine<'_> {
     }
 
     /// Forgets what lies in a run of bytes; None: at any offset.
-    pub fn forget_range(&mut self, state: &mut State, address: TermId, bytes: Option<u64>, inst: InstId) {
+    pub(crate) fn forget_range(&mut self, state: &mut State, address: TermId, bytes: Option<u64>, inst: InstId) {
         let key = self.key(address);
         let end = bytes.map(|b| key.offset.saturating_add(b.min(i64::MAX as u64) as i64));
         state.memory_mut().forget_zeroes(key.base);
@@ -227,7 +235,7 @@ impl Machine<'_> {
         matches!(root, Some(Origin::Param(_) | Origin::Initial(_)))
     }
 
-    pub fn copy(&mut self, state: &mut State, dst: TermId, src: TermId, len: TermId, inst: InstId) {
+    pub(crate) fn copy(&mut self, state: &mut State, dst: TermId, src: TermId, len: TermId, inst: InstId) {
         let (from, to) = (self.key(src), self.key(dst));
         let bytes = state.facts.value(&self.pool, len);
         let Some(bytes) = bytes else {
@@ -277,7 +285,7 @@ impl Machine<'_> {
         self.touch(state);
     }
 
-    pub fn fill(&mut self, state: &mut State, dst: TermId, byte: TermId, len: TermId, inst: InstId) {
+    pub(crate) fn fill(&mut self, state: &mut State, dst: TermId, byte: TermId, len: TermId, inst: InstId) {
         let zero = self.pool.as_const(byte) == Some(0);
         let bytes = state.facts.value(&self.pool, len);
         let key = self.key(dst);

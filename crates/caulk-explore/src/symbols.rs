@@ -10,7 +10,7 @@ use crate::frame::Class;
 
 /// Where a symbol comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub(crate) enum Origin {
     Param(u32),
     /// What a cell held when the function was entered.
     Initial(Key),
@@ -29,7 +29,7 @@ pub enum Origin {
 
 /// A place in memory: a pointer without its constant part, and that part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
+pub(crate) struct Key {
     pub base: TermId,
     pub offset: i64,
 }
@@ -41,11 +41,11 @@ struct Symbol {
 }
 
 /// When an instruction is executed: itself, and the rounds of the loops around it.
-pub type Moment = (InstId, SmallVec<[u32; 2]>);
+pub(crate) type Moment = (InstId, SmallVec<[u32; 2]>);
 
 /// Which of the unknowns of one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
+pub(crate) enum Part {
     /// The value of the instruction itself.
     Value,
     /// What a callee's result tells, whichever way the callee went.
@@ -70,7 +70,7 @@ pub enum Part {
 
 /// All symbols of one execution. The same thing gets the same symbol on every path, so that paths can meet again.
 #[derive(Debug, Default)]
-pub struct Symbols {
+pub(crate) struct Symbols {
     table: Vec<Symbol>,
     fixed: FxHashMap<FixedKey, TermId>,
     at: FxHashMap<(Moment, Part), TermId>,
@@ -81,7 +81,7 @@ pub struct Symbols {
 
 /// A cell that was read before anything was written to it.
 #[derive(Clone, Copy, Debug)]
-pub struct InitialCell {
+pub(crate) struct InitialCell {
     pub key: Key,
     pub value: TermId,
     pub class: Class,
@@ -99,7 +99,7 @@ enum FixedKey {
 
 impl Symbols {
     /// A new symbol, whoever else has asked.
-    pub fn make(&mut self, pool: &mut TermPool, width: u8, origin: Origin, is_pointer: bool) -> TermId {
+    pub(crate) fn make(&mut self, pool: &mut TermPool, width: u8, origin: Origin, is_pointer: bool) -> TermId {
         let tag = self.table.len() as u32;
         self.table.push(Symbol { origin, is_pointer });
         pool.fresh(width, tag)
@@ -114,24 +114,24 @@ impl Symbols {
         term
     }
 
-    pub fn param(&mut self, pool: &mut TermPool, index: u32, width: u8, is_pointer: bool) -> TermId {
+    pub(crate) fn param(&mut self, pool: &mut TermPool, index: u32, width: u8, is_pointer: bool) -> TermId {
         self.fixed(pool, FixedKey::Param(index), width, Origin::Param(index), is_pointer)
     }
 
-    pub fn local(&mut self, pool: &mut TermPool, inst: InstId) -> TermId {
+    pub(crate) fn local(&mut self, pool: &mut TermPool, inst: InstId) -> TermId {
         self.fixed(pool, FixedKey::Local(inst), 64, Origin::Local(inst), true)
     }
 
-    pub fn global(&mut self, pool: &mut TermPool, global: GlobalVarId) -> TermId {
+    pub(crate) fn global(&mut self, pool: &mut TermPool, global: GlobalVarId) -> TermId {
         self.fixed(pool, FixedKey::Global(global), 64, Origin::Global(global), true)
     }
 
-    pub fn function(&mut self, pool: &mut TermPool, function: FuncId) -> TermId {
+    pub(crate) fn function(&mut self, pool: &mut TermPool, function: FuncId) -> TermId {
         self.fixed(pool, FixedKey::Function(function), 64, Origin::Function(function), true)
     }
 
     /// The symbol for the `part`-th unknown of an instruction at one moment.
-    pub fn at(
+    pub(crate) fn at(
         &mut self,
         pool: &mut TermPool,
         moment: Moment,
@@ -152,7 +152,14 @@ impl Symbols {
     }
 
     /// What a cell held at first.
-    pub fn initial(&mut self, pool: &mut TermPool, key: Key, width: u8, class: Class, is_pointer: bool) -> TermId {
+    pub(crate) fn initial(
+        &mut self,
+        pool: &mut TermPool,
+        key: Key,
+        width: u8,
+        class: Class,
+        is_pointer: bool,
+    ) -> TermId {
         if let Some(&index) = self.initial_index.get(&(key, width)) {
             return self.initial[index].value;
         }
@@ -163,23 +170,23 @@ impl Symbols {
         term
     }
 
-    pub fn initial_cells(&self) -> &[InitialCell] {
+    pub(crate) fn initial_cells(&self) -> &[InitialCell] {
         &self.initial
     }
 
     /// The class by which a cell was first read.
-    pub fn initial_class(&self, key: Key) -> Option<Class> {
+    pub(crate) fn initial_class(&self, key: Key) -> Option<Class> {
         let index = [64u8, 32, 8, 16, 1].iter().find_map(|width| self.initial_index.get(&(key, *width)));
         let cell = index.map(|at| &self.initial[*at]).or_else(|| self.initial.iter().find(|cell| cell.key == key));
         cell.map(|cell| cell.class)
     }
 
-    pub fn origin(&self, pool: &TermPool, term: TermId) -> Option<Origin> {
+    pub(crate) fn origin(&self, pool: &TermPool, term: TermId) -> Option<Origin> {
         let symbol = pool.as_symbol(term)?;
         Some(self.origin_of(pool, symbol))
     }
 
-    pub fn origin_of(&self, pool: &TermPool, symbol: SymbolId) -> Origin {
+    pub(crate) fn origin_of(&self, pool: &TermPool, symbol: SymbolId) -> Origin {
         pool.symbol_tag(symbol).map_or(Origin::Unknown, |tag| self.table[tag as usize].origin)
     }
 
@@ -188,7 +195,7 @@ impl Symbols {
     }
 
     /// The pointer that an address is computed from: the symbol of the object it points into, or of an unknown pointer.
-    pub fn root(&self, pool: &TermPool, term: TermId) -> Option<TermId> {
+    pub(crate) fn root(&self, pool: &TermPool, term: TermId) -> Option<TermId> {
         match pool.node(term) {
             Node::Symbol(symbol) => match self.origin_of(pool, symbol) {
                 Origin::Derived(root) => self.root(pool, root),
@@ -205,7 +212,7 @@ impl Symbols {
     }
 
     /// Whether a value may point into an object.
-    pub fn points_to(&self, pool: &TermPool, term: TermId, object: TermId) -> bool {
+    pub(crate) fn points_to(&self, pool: &TermPool, term: TermId, object: TermId) -> bool {
         match pool.node(term) {
             Node::Ite(_, a, b) => self.points_to(pool, a, object) || self.points_to(pool, b, object),
             Node::Const(_) => false,
@@ -214,7 +221,7 @@ impl Symbols {
     }
 
     /// All objects a value may point into.
-    pub fn roots(&self, pool: &TermPool, term: TermId, found: &mut SmallVec<[TermId; 4]>) {
+    pub(crate) fn roots(&self, pool: &TermPool, term: TermId, found: &mut SmallVec<[TermId; 4]>) {
         match pool.node(term) {
             Node::Ite(_, a, b) => {
                 self.roots(pool, a, found);

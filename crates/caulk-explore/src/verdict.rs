@@ -2,16 +2,22 @@
 
 use caulk_ir::InstId;
 use caulk_program::{FuncId, Program};
+use caulk_rules::Rule;
 use caulk_useflow::{Analysis, Candidate, Event as StageOneEvent, Loss, UseflowConfig};
 use rayon::prelude::*;
 
 use crate::call::Wanted;
 use crate::callers::given_by_callers;
 use crate::config::ExploreConfig;
+use crate::effect_cache::Given;
+use crate::essential::{essential, left_at};
+use crate::example::freed_at;
+use crate::found::Found;
 use crate::frame::Frame;
 use crate::machine::Machine;
 use crate::refused::{Edge, Edges};
-use crate::search::{Found, Goal, Search};
+use crate::replay::Replay;
+use crate::search::{Goal, Search};
 use crate::witness::Event;
 use crate::world::World;
 
@@ -24,6 +30,8 @@ pub enum Layer {
     Conditions,
     /// Only Z3 saw the contradiction.
     Solver,
+    /// Paths that were merged lose the object together, and none of them does so alone.
+    Replay,
 }
 
 /// A path that can be taken.
@@ -31,7 +39,19 @@ pub enum Layer {
 pub struct Witness {
     /// First to last, in the candidate's function.
     pub steps: Vec<(InstId, Event)>,
-    /// Paths that differed were merged on the way, or the solver gave up.
+    /// Where the last holder of the object goes on this path.
+    pub place: InstId,
+    /// The last jump before the function's end: where the source has one return for several, the statement that goes there.
+    pub left_at: Option<InstId>,
+    /// A call of the function that frees the object on another path.
+    pub freed_at: Option<InstId>,
+    /// For each of them, whether a reader has to know it: the others follow, or change nothing.
+    pub essential: Vec<bool>,
+    /// The path was executed alone, and holds. Else paths that differed were merged on the way.
+    pub is_replayed: bool,
+    /// The path goes through iterations of a loop of which only so much is known as holds for every one.
+    pub is_general: bool,
+    /// The solver gave up, or memory was forgotten on the way.
     pub is_doubtful: bool,
     /// Some other allocation has to fail for it.
     pub needs_alloc_failure: bool,
@@ -64,6 +84,9 @@ pub struct Statistics {
     pub refuted_by_ownership: usize,
     pub refuted_by_conditions: usize,
     pub refuted_by_solver: usize,
+    pub refuted_by_replay: usize,
+    /// Of those confirmed, how many were executed alone and hold.
+    pub replayed: usize,
     pub cut: usize,
     pub unexamined: usize,
     pub steps: usize,
@@ -72,11 +95,13 @@ pub struct Statistics {
 impl Statistics {
     fn count(&mut self, verdict: &Verdict) {
         self.candidates += 1;
+        self.replayed += usize::from(matches!(verdict, Verdict::Confirmed(witness) if witness.is_replayed));
         let counter = match verdict {
             Verdict::Confirmed(_) => &mut self.confirmed,
             Verdict::Refuted(Layer::Ownership) => &mut self.refuted_by_ownership,
             Verdict::Refuted(Layer::Conditions) => &mut self.refuted_by_conditions,
             Verdict::Refuted(Layer::Solver) => &mut self.refuted_by_solver,
+            Verdict::Refuted(Layer::Replay) => &mut self.refuted_by_replay,
             Verdict::Cut => &mut self.cut,
             Verdict::Unexamined => &mut self.unexamined,
         };
@@ -123,7 +148,7 @@ fn explore_function(world: &World<'_>, function: FuncId, wants_edges: bool) -> (
     let mut refused = vec![Vec::new(); candidates.len()];
     let Some(body) = world.program.body(function) else { return (verdicts, refused, 0) };
     let frame = Frame::new(world.program, function, &body, &|inst| world.depends_on_arguments(function, inst));
-    let givens = given_by_callers(world, &frame);
+    let givens = world.config.rules.all(Rule::CallersConstants, || given_by_callers(world, &frame));
     let mut steps = 0;
     let mut done = vec![false; candidates.len()];
     for first in 0..candidates.len() {
@@ -142,14 +167,14 @@ fn explore_function(world: &World<'_>, function: FuncId, wants_edges: bool) -> (
         let mut search = Search::new(machine, Goal::Leaks { wanted, candidates: &chosen }, world.config.max_steps);
         search.edges = wants_edges.then(Edges::default);
         search.run_from(&givens);
-        steps += search.machine.steps;
         for (at, index) in group.into_iter().enumerate() {
             done[index] = true;
-            verdicts[index] = verdict(&search, at, chosen[at]);
+            verdicts[index] = verdict(&mut search, at, chosen[at], &givens);
             if let (Verdict::Refuted(_), Some(edges)) = (&verdicts[index], &search.edges) {
                 refused[index] = edges.refused(&frame, &candidates[index]);
             }
         }
+        steps += search.machine.steps;
     }
     (verdicts, refused, steps)
 }
@@ -167,15 +192,24 @@ fn is_examined(candidate: &Candidate) -> bool {
     candidate.loss.is_on_path() && (!candidate.hidden || candidate.loss == Loss::Question)
 }
 
-fn verdict(search: &Search<'_, '_>, index: usize, candidate: &Candidate) -> Verdict {
+fn verdict(search: &mut Search<'_, '_>, index: usize, candidate: &Candidate, givens: &[Given]) -> Verdict {
     // What a callee may refuse for reasons that the caller knows better is no leak; that an allocation fails in it is one.
-    let found = search.found[index].as_ref().filter(|found| candidate.loss != Loss::Question || found.needs_failure);
-    match found {
-        Some(Found { steps, is_blurred, needs_failure, failure_tested, is_unproved }) => Verdict::Confirmed(Witness {
-            steps: steps.clone(),
-            is_doubtful: *is_blurred || *is_unproved,
-            needs_alloc_failure: *needs_failure,
-            failure_tested: *failure_tested,
+    let is_leak = |found: &&Found| candidate.loss != Loss::Question || found.needs_failure;
+    if search.found[index].as_ref().filter(is_leak).is_some() && search.replay(index, givens) == Replay::Refuted {
+        return Verdict::Refuted(Layer::Replay);
+    }
+    match search.found[index].clone().filter(|found| is_leak(&found)) {
+        Some(found) => Verdict::Confirmed(Witness {
+            essential: essential(&mut search.machine, &found.steps, candidate.allocation, candidate.place),
+            freed_at: freed_at(&mut search.machine, candidate.allocation),
+            left_at: left_at(search.machine.frame, &found.steps),
+            place: found.place.unwrap_or(candidate.place),
+            steps: found.steps,
+            is_replayed: found.is_replayed,
+            is_general: found.is_general,
+            is_doubtful: found.is_blurred || found.is_unproved,
+            needs_alloc_failure: found.needs_failure,
+            failure_tested: found.failure_tested,
         }),
         None if search.cut => Verdict::Cut,
         None if search.refuted_by_solver > 0 => Verdict::Refuted(Layer::Solver),

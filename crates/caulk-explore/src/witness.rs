@@ -19,30 +19,57 @@ pub enum Event {
     Overwritten,
     OutOfScope,
     FreedWithHolder,
-    /// A callee did one of several things: which, as a number of its guarded summary.
+    /// A callee did one of several things: which, as a number of its guarded summary. A path is replayed by it.
     Part(FuncId, u32),
     /// Inside of a callee, a branch or switch went to its `n`-th successor.
     Inside(FuncId, InstId, u32),
 }
 
+impl Event {
+    /// Whether the path could have gone on in another way here.
+    fn is_decision(self) -> bool {
+        matches!(self, Event::Took(_) | Event::Part(..) | Event::Allocated)
+    }
+}
+
 #[derive(Debug)]
 struct Node {
     before: Trail,
+    /// Events up to this one.
+    length: u32,
     inst: InstId,
     event: Event,
 }
 
 /// Shared by all paths that began alike.
 #[derive(Clone, Debug, Default)]
-pub struct Trail(Option<Rc<Node>>);
+pub(crate) struct Trail(Option<Rc<Node>>);
 
 impl Trail {
-    pub fn add(&mut self, inst: InstId, event: Event) {
-        *self = Trail(Some(Rc::new(Node { before: self.clone(), inst, event })));
+    pub(crate) fn add(&mut self, inst: InstId, event: Event) {
+        *self = Trail(Some(Rc::new(Node { before: self.clone(), length: self.len() + 1, inst, event })));
+    }
+
+    pub(crate) fn len(&self) -> u32 {
+        self.0.as_ref().map_or(0, |node| node.length)
+    }
+
+    /// What was decided on the path after so many events.
+    pub(crate) fn decisions(&self, after: u32) -> Vec<(InstId, Event)> {
+        let mut decisions = Vec::new();
+        let mut at = self;
+        while let Some(node) = at.0.as_ref().filter(|node| node.length > after) {
+            if node.event.is_decision() {
+                decisions.push((node.inst, node.event));
+            }
+            at = &node.before;
+        }
+        decisions.reverse();
+        decisions
     }
 
     /// The branches of the function itself.
-    pub fn edges(&self) -> Vec<Edge> {
+    pub(crate) fn edges(&self) -> Vec<Edge> {
         let edge = |(inst, event): (InstId, Event)| match event {
             Event::Took(successor) => Some((inst, successor)),
             _ => None,
@@ -51,7 +78,7 @@ impl Trail {
     }
 
     /// First to last.
-    pub fn steps(&self) -> Vec<(InstId, Event)> {
+    pub(crate) fn steps(&self) -> Vec<(InstId, Event)> {
         let mut steps = Vec::new();
         let mut at = self;
         while let Some(node) = &at.0 {

@@ -11,7 +11,7 @@ use crate::config::ExploreConfig;
 use crate::effect_cache::EffectCache;
 use crate::frame::Class;
 
-pub struct World<'a> {
+pub(crate) struct World<'a> {
     pub program: &'a Program,
     pub useflow: &'a UseflowConfig,
     pub analysis: &'a Analysis,
@@ -20,7 +20,7 @@ pub struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    pub fn new(
+    pub(crate) fn new(
         program: &'a Program,
         useflow: &'a UseflowConfig,
         analysis: &'a Analysis,
@@ -30,7 +30,7 @@ impl<'a> World<'a> {
     }
 
     /// What stage one knows of a call.
-    pub fn call_effect(&self, function: FuncId, inst: InstId) -> Option<CallEffect<'a>> {
+    pub(crate) fn call_effect(&self, function: FuncId, inst: InstId) -> Option<CallEffect<'a>> {
         let analysis = self.analysis;
         if let Some(summary) = analysis.special_call(function, inst) {
             return Some(CallEffect { summary: Cow::Borrowed(summary), unknown: false });
@@ -40,12 +40,12 @@ impl<'a> World<'a> {
     }
 
     /// Whether a function may write to cells of a class, wherever they are.
-    pub fn writes(&self, function: FuncId, class: Class) -> bool {
+    pub(crate) fn writes(&self, function: FuncId, class: Class) -> bool {
         self.any_writes(&[function], class)
     }
 
     /// Whether one of several functions may.
-    pub fn any_writes(&self, functions: &[FuncId], class: Class) -> bool {
+    pub(crate) fn any_writes(&self, functions: &[FuncId], class: Class) -> bool {
         let place = match class {
             Class::Field(ty, offset) => Place::Field(ty, offset),
             Class::Global(global) => Place::Global(global),
@@ -56,7 +56,7 @@ impl<'a> World<'a> {
     }
 
     /// Whether a call does different things for different arguments, as far as stage one can tell.
-    pub fn depends_on_arguments(&self, function: FuncId, inst: InstId) -> bool {
+    pub(crate) fn depends_on_arguments(&self, function: FuncId, inst: InstId) -> bool {
         let conditional =
             |e: &CallEffect<'_>| e.summary.actions.iter().any(|a| !matches!(a.guard, caulk_summary::Guard::Always));
         self.call_effect(function, inst).as_ref().is_some_and(conditional)

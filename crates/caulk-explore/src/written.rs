@@ -13,11 +13,11 @@ use crate::state::State;
 use crate::symbols::{Key, Origin};
 
 /// The argument that leads to an object, or that a global does.
-pub type Reached = (Option<usize>, bool);
+pub(crate) type Reached = (Option<usize>, bool);
 
 impl Machine<'_> {
     /// Forgets what the callees may have changed: what they can reach by their arguments or by globals, and write to.
-    pub fn forget_modified(&mut self, state: &mut State, site: &Site<'_>) {
+    pub(crate) fn forget_modified(&mut self, state: &mut State, site: &Site<'_>) {
         let given: SmallVec<[Option<TermId>; 4]> = site.args.iter().map(|a| self.root(*a)).collect();
         let keys: SmallVec<[Key; 4]> = site.args.iter().map(|a| self.key(*a)).collect();
         let program = self.frame.program;
@@ -65,7 +65,7 @@ impl Machine<'_> {
     }
 
     /// The argument from which loads lead to an object, or that a global leads to it. None: neither.
-    pub fn reached_from(&self, root: TermId, given: &[Option<TermId>]) -> Option<Reached> {
+    pub(crate) fn reached_from(&self, root: TermId, given: &[Option<TermId>]) -> Option<Reached> {
         /// Loads followed upwards.
         const MAX_LOADS: usize = 8;
         let mut at = root;

@@ -2,7 +2,7 @@
 //!
 //! An entry is named by how a unit is compiled and holds the hash of every file that was read for it. It counts only while
 //! all of them are unchanged; anything else (damaged, of another version, half gone) is no entry, and the unit is made
-//! anew. Entries are written beside and moved into place, so concurrent runs see whole ones only.
+//! again. Entries are written beside and moved into place, so concurrent runs see whole ones only.
 //! Known limit, shared with other compiler caches: a new header that would now be found earlier in the search path than
 //! the one that was read goes unnoticed until a file that was read changes.
 
@@ -22,8 +22,8 @@ use caulk_ir::PackedUnit;
 use crate::clang::Clang;
 use crate::entry::{self, Sealed};
 
-/// Goes up whenever the stored form, or what lowering makes of the same bitcode, changes.
-const FORMAT: u32 = 5;
+/// A hash of the sources that decide the stored form and what lowering makes of the same bitcode, made by `build.rs`.
+const FORMAT: &str = include_str!(concat!(env!("OUT_DIR"), "/format.txt"));
 /// Largest entry that is stored or read. Entries may have come with the project, of any size.
 const MAX_ENTRY: u64 = 512 << 20;
 /// Largest source that is hashed. A unit made from a larger one, or from what is no regular file, is not stored.
@@ -57,20 +57,7 @@ impl Cache {
     }
 
     pub(crate) fn key(&self, job: &Job, clang: &Clang) -> Key {
-        let mut hasher = blake3::Hasher::new();
-        let mut part = |text: &[u8]| {
-            hasher.update(&(text.len() as u64).to_le_bytes());
-            hasher.update(text);
-        };
-        part(&FORMAT.to_le_bytes());
-        part(clang.fingerprint().as_bytes());
-        part(job.display().as_bytes());
-        part(job.path().as_os_str().as_encoded_bytes());
-        if let Job::Compile(job) = job {
-            part(job.directory.as_os_str().as_encoded_bytes());
-            job.flags.iter().for_each(|f| part(f.as_bytes()));
-        }
-        Key(hasher.finalize().to_hex()[..32].to_owned())
+        key(FORMAT, &clang.fingerprint(), job)
     }
 
     /// The unit, and the files it was made from.
@@ -116,6 +103,23 @@ impl Cache {
     }
 }
 
+fn key(format: &str, compiler: &str, job: &Job) -> Key {
+    let mut hasher = blake3::Hasher::new();
+    let mut part = |text: &[u8]| {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text);
+    };
+    part(format.as_bytes());
+    part(compiler.as_bytes());
+    part(job.display().as_bytes());
+    part(job.path().as_os_str().as_encoded_bytes());
+    if let Job::Compile(job) = job {
+        part(job.directory.as_os_str().as_encoded_bytes());
+        job.flags.iter().for_each(|f| part(f.as_bytes()));
+    }
+    Key(hasher.finalize().to_hex()[..32].to_owned())
+}
+
 /// The name of an entry in the folder.
 fn name(key: &Key) -> OsString {
     format!("{}.unit", key.0).into()
@@ -138,6 +142,7 @@ mod tests {
     use caulk_ir::{BlockId, Body, FunctionId, Inst, InstId, Operand, StrId, Unit};
 
     use super::*;
+    use crate::fingerprint::fingerprint;
 
     /// A cache with one entry, made from one file.
     struct Stored {
@@ -189,6 +194,32 @@ mod tests {
         let other = Key("4567".to_owned());
         cache.store(&other, &[], SystemTime::now(), &unit);
         assert!(cache.load(&other).is_none());
+    }
+
+    #[test]
+    fn another_form_has_other_names() {
+        let job = Job::Bitcode(caulk_capture::BitcodeJob { path: "/a.bc".into(), display: "a.bc".to_owned() });
+        assert_ne!(key("form one", "clang", &job).0, key("form two", "clang", &job).0);
+        assert_ne!(key("form one", "clang", &job).0, key("form one", "another clang", &job).0);
+        assert_eq!(key("form one", "clang", &job).0, key("form one", "clang", &job).0);
+    }
+
+    #[test]
+    fn the_form_is_a_hash_of_the_sources_that_decide_it() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let plain = |path: &Path| fs::read(path);
+        assert_eq!(fingerprint(root, &plain).expect("readable"), FORMAT);
+        for deciding in
+            ["../caulk-ir/src/pack.rs", "../caulk-ir/src/text/mod.rs", "src/lower/call.rs", "src/ssa/promote.rs"]
+        {
+            let deciding = root.join(deciding);
+            let changed = |path: &Path| {
+                let mut bytes = fs::read(path)?;
+                bytes.extend(if path == deciding { &b" "[..] } else { b"" });
+                Ok(bytes)
+            };
+            assert_ne!(fingerprint(root, &changed).expect("readable"), FORMAT, "{}", deciding.display());
+        }
     }
 
     /// A hash that fits proves nothing about who wrote the rest.

@@ -2,7 +2,7 @@
 
 /// The prerequisites of the one rule in `text`. Spaces in names are escaped by a backslash, `$` is doubled, and lines go
 /// on after a backslash at their end.
-pub fn parse(text: &str) -> Vec<String> {
+pub(crate) fn parse(text: &str) -> Vec<String> {
     let Some((_, rest)) = text.split_once(':') else { return Vec::new() };
     let mut files = Vec::new();
     let mut name = String::new();

@@ -25,7 +25,7 @@ pub(crate) struct Sealed<'a> {
 
 impl<'a> Sealed<'a> {
     /// None for whatever is no entry.
-    pub fn read(bytes: &'a [u8]) -> Option<Self> {
+    pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
         let rest = bytes.strip_prefix(MAGIC)?;
         let (hash, rest) = rest.split_first_chunk::<32>()?;
         if blake3::hash(rest) != Hash::from_bytes(*hash) {
@@ -37,7 +37,7 @@ impl<'a> Sealed<'a> {
         Some(Self { files, unit })
     }
 
-    pub fn unit(&self) -> Option<PackedUnit> {
+    pub(crate) fn unit(&self) -> Option<PackedUnit> {
         PackedUnit::from_bytes(self.unit).ok()
     }
 }

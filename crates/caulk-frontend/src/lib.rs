@@ -14,6 +14,8 @@ mod dependencies;
 pub mod entry;
 mod environment;
 mod failure;
+#[cfg(test)]
+mod fingerprint;
 mod isolated;
 mod llvm;
 mod lower;

@@ -13,7 +13,7 @@ use caulk_report::witness::confirmed;
 use caulk_report::{Narrator, ReportConfig};
 use caulk_useflow::UseflowConfig;
 
-pub fn analysis(bytes: &[u8]) {
+pub(crate) fn analysis(bytes: &[u8]) {
     let Ok(unit) = parse_unit(&String::from_utf8_lossy(bytes)) else { return };
     if verify_unit(&unit).is_err() {
         return;

@@ -53,14 +53,14 @@ fn texts_of(units: &[&str]) -> Vec<Vec<u8>> {
     units.iter().map(|text| text.as_bytes().to_vec()).collect()
 }
 
-pub fn ir_text() -> Vec<Vec<u8>> {
+pub(crate) fn ir_text() -> Vec<Vec<u8>> {
     let mut seeds = texts_of(&[EVERYTHING, LEAK]);
     seeds.extend(lowered());
     seeds
 }
 
 /// Small ones only: of a large unit one change in a hundred hits something that matters.
-pub fn analysis() -> Vec<Vec<u8>> {
+pub(crate) fn analysis() -> Vec<Vec<u8>> {
     let mut seeds = texts_of(&[LEAK; 4]);
     seeds.extend(lowered().into_iter().filter(|text| text.len() < 8 << 10));
     seeds
@@ -75,12 +75,12 @@ fn lowered() -> Vec<Vec<u8>> {
     snapshots.collect()
 }
 
-pub fn packed_unit() -> Vec<Vec<u8>> {
+pub(crate) fn packed_unit() -> Vec<Vec<u8>> {
     ir_text().iter().map(|text| packed(text).to_bytes()).collect()
 }
 
 /// Without mark and hash: the target puts them before, and tries the bytes as they are too.
-pub fn cache_entry() -> Vec<Vec<u8>> {
+pub(crate) fn cache_entry() -> Vec<Vec<u8>> {
     let whole =
         ir_text().into_iter().take(8).map(|text| entry::encode("00ff /src/a.c\n0123 /src/a.h\n", &packed(&text)));
     whole.flat_map(|whole| [whole[entry::SEAL_BYTES..].to_vec(), whole]).collect()
@@ -91,18 +91,18 @@ fn packed(text: &[u8]) -> PackedUnit {
     PackedUnit::pack(unit)
 }
 
-pub fn models() -> Vec<Vec<u8>> {
+pub(crate) fn models() -> Vec<Vec<u8>> {
     contents(files("../../models", "toml"))
 }
 
-pub fn baseline() -> Vec<Vec<u8>> {
+pub(crate) fn baseline() -> Vec<Vec<u8>> {
     let heading = caulk_report::baseline::Baseline::default().render();
     let line = "0123456789abcdef\tlost\tsrc/a.c\tmain\tp\n";
     texts_of(&[&heading, &format!("{heading}{line}{}", line.replace("main", "f\u{e9}"))])
 }
 
 /// Documents with C and C++ in them, and sources with suppressions.
-pub fn sources() -> Vec<Vec<u8>> {
+pub(crate) fn sources() -> Vec<Vec<u8>> {
     let mut seeds = contents(files("../../tests/cases", "md"));
     seeds.extend(texts_of(&[
         "int f(void) {\n  char *p = malloc(1); // caulk: ignore\n  return 0; // caulk: ignore lost \"kept for ever\"\n}\n",
@@ -111,7 +111,7 @@ pub fn sources() -> Vec<Vec<u8>> {
     seeds
 }
 
-pub fn database() -> Vec<Vec<u8>> {
+pub(crate) fn database() -> Vec<Vec<u8>> {
     texts_of(&[
         r#"[{"directory": "/src", "file": "a.c", "command": "gcc -DX='a b' -I inc -O2 -c a.c -o a.o"}]"#,
         r#"[{"directory": "/src", "file": "b.cpp", "arguments": ["c++", "-std=c++17", "@flags.rsp", "-c", "b.cpp"],
@@ -122,11 +122,11 @@ pub fn database() -> Vec<Vec<u8>> {
     ])
 }
 
-pub fn response_file() -> Vec<Vec<u8>> {
+pub(crate) fn response_file() -> Vec<Vec<u8>> {
     texts_of(&["-DX=\"a b\" '-Iinc dir' -c a.c\n@more.rsp\n", "-DY=\\\"quoted\\\" \"\" ''\r\n", "\u{feff}-O2"])
 }
 
-pub fn symbol() -> Vec<Vec<u8>> {
+pub(crate) fn symbol() -> Vec<Vec<u8>> {
     texts_of(&[
         "_Znwm",
         "_ZN1n1fEi",

@@ -14,7 +14,7 @@ use caulk_report::baseline::Baseline;
 use caulk_report::source::SourceFile;
 use caulk_report::suppress::remarks;
 
-pub fn ir_text(bytes: &[u8]) {
+pub(crate) fn ir_text(bytes: &[u8]) {
     let Ok(unit) = parse_unit(&String::from_utf8_lossy(bytes)) else { return };
     let is_sound = verify_unit(&unit).is_ok();
     let printed = print_unit(&unit);
@@ -27,13 +27,13 @@ pub fn ir_text(bytes: &[u8]) {
     }
 }
 
-pub fn packed_unit(bytes: &[u8]) {
+pub(crate) fn packed_unit(bytes: &[u8]) {
     if let Ok(packed) = PackedUnit::from_bytes(bytes) {
         use_unit(&packed);
     }
 }
 
-pub fn cache_entry(bytes: &[u8]) {
+pub(crate) fn cache_entry(bytes: &[u8]) {
     // As it is, and with a hash that is right: the second is what somebody would write who means harm.
     let whole = entry::decode(bytes);
     let sealed = entry::decode(&entry::seal(bytes));
@@ -49,7 +49,7 @@ fn use_unit(packed: &PackedUnit) {
     parse_unit(&print_unit(&unit)).expect("what is printed is parsed");
 }
 
-pub fn models(bytes: &[u8]) {
+pub(crate) fn models(bytes: &[u8]) {
     let mut models = Models::default();
     let _ = models.add_text("fuzz.toml", &String::from_utf8_lossy(bytes));
     for (_, model) in models.iter() {
@@ -57,14 +57,14 @@ pub fn models(bytes: &[u8]) {
     }
 }
 
-pub fn baseline(bytes: &[u8]) {
+pub(crate) fn baseline(bytes: &[u8]) {
     if let Ok(baseline) = Baseline::parse(&String::from_utf8_lossy(bytes)) {
         let again = Baseline::parse(&baseline.render()).expect("what is written is read");
         assert_eq!(again, baseline);
     }
 }
 
-pub fn suppressions(bytes: &[u8]) {
+pub(crate) fn suppressions(bytes: &[u8]) {
     let source = SourceFile::new(bytes.to_vec());
     for token in source.tokens() {
         let _ = source.line_at(token.start);
@@ -72,7 +72,7 @@ pub fn suppressions(bytes: &[u8]) {
     let _ = remarks(&source);
 }
 
-pub fn database(bytes: &[u8]) {
+pub(crate) fn database(bytes: &[u8]) {
     let path = Path::new("/nowhere/compile_commands.json");
     if let Ok(entries) = parse_database(bytes, path) {
         let list = jobs_from_database(&entries, path, Path::new("/"), &[], Duplicates::default());
@@ -80,13 +80,13 @@ pub fn database(bytes: &[u8]) {
     }
 }
 
-pub fn response_file(bytes: &[u8]) {
+pub(crate) fn response_file(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let words = split_response(&text);
     // Every word has a character of its own, but for those that are a pair of quotes.
     assert!(words.len() <= text.len());
 }
 
-pub fn symbol(bytes: &[u8]) {
+pub(crate) fn symbol(bytes: &[u8]) {
     let _ = demangled(&String::from_utf8_lossy(bytes));
 }

@@ -24,7 +24,7 @@ pub(crate) struct Assembly<'a> {
 }
 
 impl<'a> Assembly<'a> {
-    pub fn new(world: &'a World<'a>, facts: &[Facts], config: &ProgramConfig) -> Self {
+    pub(crate) fn new(world: &'a World<'a>, facts: &[Facts], config: &ProgramConfig) -> Self {
         let mut next = world.frames.len();
         let mut chunk_starts = Vec::with_capacity(facts.len());
         for chunk in facts {
@@ -68,7 +68,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    pub fn node(&mut self, chunk: usize, key: Key) -> u32 {
+    pub(crate) fn node(&mut self, chunk: usize, key: Key) -> u32 {
         match key {
             Key::Frame(node) => node,
             Key::Local(local) => self.chunk_starts[chunk] + local,

@@ -58,7 +58,7 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    pub fn new(world: &World<'_>, facts: &[Facts], config: &ProgramConfig) -> Self {
+    pub(crate) fn new(world: &World<'_>, facts: &[Facts], config: &ProgramConfig) -> Self {
         let indirect = resolve_indirect(world, facts, config);
         let mut calls = Calls::default();
         calls.collect(world, facts, &indirect);
@@ -67,16 +67,16 @@ impl Calls {
         calls
     }
 
-    pub fn sites(&self, function: FuncId) -> &[CallSite] {
+    pub(crate) fn sites(&self, function: FuncId) -> &[CallSite] {
         let start = function.0.checked_sub(1).map_or(0, |before| self.ends[FuncId(before)]);
         &self.sites[start as usize..self.ends[function] as usize]
     }
 
-    pub fn all(&self) -> &[CallSite] {
+    pub(crate) fn all(&self) -> &[CallSite] {
         &self.sites
     }
 
-    pub fn targets(&self, site: &CallSite) -> &[FuncId] {
+    pub(crate) fn targets(&self, site: &CallSite) -> &[FuncId] {
         &self.pool[site.start as usize..(site.start + site.len) as usize]
     }
 

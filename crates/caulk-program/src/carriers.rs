@@ -5,13 +5,12 @@
 //! or a registry is not like that: some way to its readers does not set it first.
 
 use caulk_ir::{Body, Constant, DominatorTree, Inst, InstId};
-use rustc_hash::FxHashSet;
 
 use crate::ids::{FuncId, GlobalVarId};
 use crate::program::Program;
 use crate::variables::{Access, VariableUse, Variables};
 
-pub(crate) fn carriers(program: &Program, variables: &Variables) -> FxHashSet<GlobalVarId> {
+pub(crate) fn carriers(program: &Program, variables: &Variables) -> Vec<GlobalVarId> {
     let pointers = variables.private().filter(|(id, _)| program.global(*id).declaration.pointee.depth > 0);
     pointers.filter(|(id, uses)| is_carrier(program, *id, uses)).map(|(id, _)| id).collect()
 }

@@ -1,5 +1,7 @@
 //! Every bound of this crate, with its default and why.
 
+use caulk_rules::Rules;
+
 /// How far linking and the resolution of indirect calls go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramConfig {
@@ -24,6 +26,8 @@ pub struct ProgramConfig {
     /// Symbols of variables that code which was not read does not write, as far as somebody has looked. They count as those
     /// of a whole program do.
     pub settled_variables: Vec<String>,
+    /// Which heuristics are used.
+    pub rules: Rules,
 }
 
 impl Default for ProgramConfig {
@@ -36,6 +40,7 @@ impl Default for ProgramConfig {
             max_values: 1024,
             max_carrier_walk: 64,
             settled_variables: Vec::new(),
+            rules: Rules::default(),
         }
     }
 }

@@ -7,6 +7,7 @@
 
 use caulk_ir::entity::Entity;
 use caulk_ir::{Body, Callee, CompareOp, Constant, EntityVec, Inst, InstId, Linkage, Operand};
+use caulk_rules::{Rule, Rules};
 use rustc_hash::FxHashMap;
 
 use crate::facts::{Facts, World};
@@ -24,27 +25,30 @@ pub(crate) struct Constants {
 
 impl Constants {
     /// `is_closed` tells of which variables all writers were read.
-    pub fn new(
+    pub(crate) fn new(
         world: &World<'_>,
         facts: &[Facts],
         variables: &Variables,
+        rules: &Rules,
         is_closed: &dyn Fn(GlobalVarId) -> bool,
     ) -> Self {
         let plain = || world.globals.iter().filter(|(_, shape)| shape.is_plain);
         let constant = |id| variables.constant(world, id, is_closed(id)).map(|c| (id, c));
-        let hooks = plain().filter_map(|(id, _)| Some((id, variables.hook(world, id)?))).collect();
-        let variables = plain().filter_map(|(id, _)| constant(id)).collect();
+        let hook = |id| Some((id, variables.hook(world, id)?));
+        let hooks = rules.all(Rule::Hooks, || plain().filter_map(|(id, _)| hook(id)).collect());
+        let held = rules.all(Rule::Constants, || plain().filter_map(|(id, _)| constant(id)).collect());
         let told = facts.iter().flat_map(|f| f.bodies.iter().map(|b| b.result));
         let results = world.linked.functions.keys().zip(told).map(|(id, result)| {
             // Another definition may take the place of a weak one.
-            result.filter(|_| world.function(id).linkage != Linkage::Weak)
+            let is_final = world.function(id).linkage != Linkage::Weak;
+            result.filter(|_| rules.applies(Rule::Constants, is_final))
         });
         let results: Vec<Option<Constant>> = results.collect();
-        Self { variables, hooks, results: results.into() }
+        Self { variables: held.into_iter().collect(), hooks: hooks.into_iter().collect(), results: results.into() }
     }
 
     /// Puts constants in place of the values they are known to be.
-    pub fn fold(&self, map: &UnitMap, body: &mut Body) {
+    pub(crate) fn fold(&self, map: &UnitMap, body: &mut Body) {
         let mut known: Vec<(InstId, Constant)> = Vec::new();
         for (id, inst) in body.insts.iter() {
             let found = match inst {

@@ -65,7 +65,7 @@ pub(crate) struct CallShape {
 }
 
 impl CallShape {
-    pub fn new(call: &CallData) -> Self {
+    pub(crate) fn new(call: &CallData) -> Self {
         Self { args: call.arg_types.as_slice().into(), ret: call.ret, variadic: call.variadic }
     }
 }
@@ -157,21 +157,21 @@ impl Frames {
         Self { starts }
     }
 
-    pub fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    pub fn has_body(&self, function: FuncId) -> bool {
+    pub(crate) fn has_body(&self, function: FuncId) -> bool {
         self.starts[function.index()] < self.starts[function.index() + 1]
     }
 
     /// None beyond the last parameter, and for functions without a body.
-    pub fn param(&self, function: FuncId, index: u32) -> Option<u32> {
+    pub(crate) fn param(&self, function: FuncId, index: u32) -> Option<u32> {
         let node = self.starts[function.index()].checked_add(index)?;
         (node + 1 < self.starts[function.index() + 1]).then_some(node)
     }
 
-    pub fn result(&self, function: FuncId) -> Option<u32> {
+    pub(crate) fn result(&self, function: FuncId) -> Option<u32> {
         self.has_body(function).then(|| self.starts[function.index() + 1] - 1)
     }
 }
@@ -201,7 +201,7 @@ pub(crate) struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    pub fn new(units: &'a [PackedUnit], linked: &'a Linked, types: &'a Types) -> Self {
+    pub(crate) fn new(units: &'a [PackedUnit], linked: &'a Linked, types: &'a Types) -> Self {
         let globals: Vec<GlobalShape> = linked
             .globals
             .as_slice()
@@ -211,29 +211,29 @@ impl<'a> World<'a> {
         Self { units, linked, types, frames: Frames::new(units, linked), globals: globals.into() }
     }
 
-    pub fn map(&self, unit: UnitId) -> &'a UnitMap {
+    pub(crate) fn map(&self, unit: UnitId) -> &'a UnitMap {
         &self.linked.units[unit.index()]
     }
 
-    pub fn global(&self, id: GlobalVarId) -> &'a Global {
+    pub(crate) fn global(&self, id: GlobalVarId) -> &'a Global {
         let home = self.linked.globals[id];
         &self.units[home.unit.index()].unit.globals[home.local]
     }
 
-    pub fn function(&self, id: FuncId) -> &'a caulk_ir::Function {
+    pub(crate) fn function(&self, id: FuncId) -> &'a caulk_ir::Function {
         let home = self.linked.functions[id];
         &self.units[home.unit.index()].unit.functions[home.local]
     }
 
     /// The items of a variable's initialiser.
-    pub fn for_each_item(&self, id: GlobalVarId, mut visit: impl FnMut(u64, Constant)) {
+    pub(crate) fn for_each_item(&self, id: GlobalVarId, mut visit: impl FnMut(u64, Constant)) {
         if let Initialiser::Items { items, .. } = &self.global(id).init {
             items.iter().for_each(|item| visit(item.offset, item.value));
         }
     }
 
     /// The facts of all bodies, chunk after chunk in the order of functions.
-    pub fn facts(&self) -> Vec<Facts> {
+    pub(crate) fn facts(&self) -> Vec<Facts> {
         let functions: Vec<FuncId> = self.linked.functions.keys().collect();
         functions
             .par_chunks(CHUNK)

@@ -3,6 +3,7 @@
 //! Calls through one slot with one signature have the same targets, and there may be thousands of them. They are resolved
 //! as one: their arguments meet in shared nodes, so that each target is connected once and not once for each call.
 
+use caulk_rules::{Rule, Rules};
 use rustc_hash::FxHashMap;
 
 use crate::assembly::Assembly;
@@ -45,12 +46,13 @@ struct Group<'a> {
     ret: Option<u32>,
 }
 
-pub(crate) fn resolve_indirect(world: &World<'_>, facts: &[Facts], config: &ProgramConfig) -> Indirect {
+pub(crate) fn resolve_indirect<'a>(world: &'a World<'a>, facts: &'a [Facts], config: &'a ProgramConfig) -> Indirect {
     if facts.iter().all(|f| f.sites.is_empty()) {
         return Indirect::default();
     }
     let mut grouping = Grouping {
         world,
+        rules: &config.rules,
         tables: VirtualTables::new(world),
         assembly: Assembly::new(world, facts, config),
         index: FxHashMap::default(),
@@ -86,6 +88,7 @@ fn solve_groups(world: &World<'_>, groups: &[Group<'_>], problem: &mut Problem, 
 
 struct Grouping<'a> {
     world: &'a World<'a>,
+    rules: &'a Rules,
     tables: VirtualTables,
     assembly: Assembly<'a>,
     index: FxHashMap<Through<'a>, usize>,
@@ -98,7 +101,7 @@ impl<'a> Grouping<'a> {
         let shape = &site.shape;
         if let Some(call) = &site.virtual_call {
             let known = self.index.get(&Through::Table(call, shape)).copied();
-            let tables = || virtual_targets(self.world, &self.tables, call, shape);
+            let tables = || virtual_targets(self.world, self.rules, &self.tables, call, shape);
             let tables = if known.is_some() { None } else { Some(tables()).filter(|t| !t.is_empty()) };
             if let Some(group) = known.or_else(|| tables.map(|t| self.add(Through::Table(call, shape), shape, t))) {
                 self.join(group, chunk, site);
@@ -150,8 +153,15 @@ fn suits(world: &World<'_>, shape: &CallShape, function: FuncId) -> Match {
 }
 
 /// Functions a virtual call may reach. When the class is not known, the signature has to tell.
-fn virtual_targets(world: &World<'_>, tables: &VirtualTables, call: &VirtualCall, shape: &CallShape) -> Vec<FuncId> {
-    let (mut found, is_class_known) = tables.targets(world, call);
+fn virtual_targets(
+    world: &World<'_>,
+    rules: &Rules,
+    tables: &VirtualTables,
+    call: &VirtualCall,
+    shape: &CallShape,
+) -> Vec<FuncId> {
+    let made_as = call.made_as.filter(|_| rules.applies(Rule::VirtualSites, true));
+    let (mut found, is_class_known) = tables.targets(world, &VirtualCall { made_as, ..call.clone() });
     if !is_class_known {
         found.retain(|&f| suits(world, shape, f) == Match::Exact);
     }

@@ -16,7 +16,7 @@ const MAX_ALIAS_CHAIN: usize = 16;
 
 /// What the local numbers of a unit mean in the program.
 #[derive(Clone, Debug, Default)]
-pub struct UnitMap {
+pub(crate) struct UnitMap {
     pub(crate) functions: Resolutions<FunctionId, FuncId>,
     pub(crate) globals: Resolutions<GlobalId, GlobalVarId>,
     pub(crate) structs: EntityVec<StructId, TypeId>,
@@ -44,18 +44,18 @@ impl<K: Entity + Ord, V: Copy> Resolutions<K, V> {
         }
     }
 
-    pub fn get(&self, key: K) -> &[V] {
+    pub(crate) fn get(&self, key: K) -> &[V] {
         match self.several.binary_search_by_key(&key, |s| s.0) {
             Ok(found) => &self.several[found].1,
             Err(_) => std::slice::from_ref(&self.first[key]),
         }
     }
 
-    pub fn first(&self, key: K) -> V {
+    pub(crate) fn first(&self, key: K) -> V {
         self.get(key)[0]
     }
 
-    pub fn several(&self) -> impl Iterator<Item = &[V]> {
+    pub(crate) fn several(&self) -> impl Iterator<Item = &[V]> {
         self.several.iter().map(|s| &*s.1)
     }
 }

@@ -66,7 +66,13 @@ pub(crate) struct Shape {
 }
 
 impl<'a> Reader<'a> {
-    pub fn new(world: &'a World<'a>, unit: &'a Unit, map: &'a UnitMap, function: &'a Function, body: &'a Body) -> Self {
+    pub(crate) fn new(
+        world: &'a World<'a>,
+        unit: &'a Unit,
+        map: &'a UnitMap,
+        function: &'a Function,
+        body: &'a Body,
+    ) -> Self {
         let mut bound = FxHashMap::default();
         for inst in body.insts.values() {
             if let Inst::Bind { var, value: Operand::Value(value) } = inst {
@@ -76,7 +82,7 @@ impl<'a> Reader<'a> {
         Self { world, unit, map, function, body, bound }
     }
 
-    pub fn locate(&self, address: Operand) -> Location {
+    pub(crate) fn locate(&self, address: Operand) -> Location {
         self.locate_within(address, MAX_TYPE_DEPTH)
     }
 
@@ -155,7 +161,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What the source says a value points to.
-    pub fn shape(&self, value: InstId) -> Option<Shape> {
+    pub(crate) fn shape(&self, value: InstId) -> Option<Shape> {
         self.shape_within(value, MAX_TYPE_DEPTH)
     }
 
@@ -194,7 +200,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The slot some bytes after a location.
-    pub fn slot_at(&self, location: &Location, after: u64) -> Slot {
+    pub(crate) fn slot_at(&self, location: &Location, after: u64) -> Slot {
         let holds = |spot: Spot| self.world.types.field(spot).is_none_or(|f| may_hold(f.pointee));
         if let Root::Global(global) = location.root {
             let shape = &self.world.globals[global];
@@ -227,7 +233,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The part of a variable that is a structure, or an array of them.
-    pub fn global_spot(&self, location: &Location, after: u64) -> Option<Spot> {
+    pub(crate) fn global_spot(&self, location: &Location, after: u64) -> Option<Spot> {
         let Root::Global(global) = location.root else { return None };
         let ty = self.world.globals[global].ty?;
         let size = self.world.types.get(ty).size;
@@ -241,7 +247,7 @@ impl<'a> Reader<'a> {
 
     /// The place an address value names, if that place was declared to hold a function pointer. Only such addresses
     /// are followed as values; all others are told apart by type alone.
-    pub fn function_place(&self, address: Operand) -> Slot {
+    pub(crate) fn function_place(&self, address: Operand) -> Slot {
         let location = self.locate(address);
         let spot = match self.global_spot(&location, 0) {
             Some(spot) if location.by_field => Some(spot),
@@ -265,7 +271,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The structure an address points to, if known.
-    pub fn class_at(&self, address: Operand) -> Option<TypeId> {
+    pub(crate) fn class_at(&self, address: Operand) -> Option<TypeId> {
         let location = self.locate(address);
         let (ty, offset) = match (location.root, location.ty) {
             (Root::Global(global), _) if self.world.globals[global].ty.is_some() => {

@@ -15,7 +15,7 @@ pub(crate) struct Lookup {
 }
 
 impl Lookup {
-    pub fn new(program: &Program) -> Self {
+    pub(crate) fn new(program: &Program) -> Self {
         let all: Vec<FuncId> = program.functions().collect();
         let mut by_symbol = all.clone();
         by_symbol.par_sort_by_key(|&f| (program.function(f).symbol, f));
@@ -30,7 +30,7 @@ impl Lookup {
         Self { by_symbol, by_name, by_place }
     }
 
-    pub fn named(&self, program: &Program, name: &str) -> Vec<FuncId> {
+    pub(crate) fn named(&self, program: &Program, name: &str) -> Vec<FuncId> {
         let mut found: Vec<FuncId> = run(&self.by_symbol, |f| program.function(f).symbol, name).to_vec();
         found.extend_from_slice(run(&self.by_name, |f| program.function(f).name, name));
         found.sort_unstable();
@@ -38,7 +38,7 @@ impl Lookup {
         found
     }
 
-    pub fn at(&self, program: &Program, file: &str, line: u32) -> Vec<FuncId> {
+    pub(crate) fn at(&self, program: &Program, file: &str, line: u32) -> Vec<FuncId> {
         let covers = |f: FuncId| {
             let info = program.function(f);
             info.line <= line && line <= info.last_line.max(info.line)

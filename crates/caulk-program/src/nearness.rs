@@ -27,7 +27,7 @@ pub(crate) type Rank = (u8, usize, usize, UnitId);
 
 impl Nearness {
     /// Of each unit its source path and its object path.
-    pub fn new<'a>(units: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> Self {
+    pub(crate) fn new<'a>(units: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> Self {
         let mut names: FxHashMap<String, u32> = FxHashMap::default();
         let mut intern = |text: String| {
             let next = names.len() as u32;
@@ -47,13 +47,13 @@ impl Nearness {
         Self { units: units.collect() }
     }
 
-    pub fn same_target(&self, a: UnitId, b: UnitId) -> bool {
+    pub(crate) fn same_target(&self, a: UnitId, b: UnitId) -> bool {
         let (a, b) = (&self.units[a.0 as usize], &self.units[b.0 as usize]);
         a.target.is_some() && a.target == b.target
     }
 
     /// The same link target, or nothing against it and objects in one directory.
-    pub fn same_place(&self, a: UnitId, b: UnitId) -> bool {
+    pub(crate) fn same_place(&self, a: UnitId, b: UnitId) -> bool {
         let (x, y) = (&self.units[a.0 as usize], &self.units[b.0 as usize]);
         match (x.target, y.target) {
             (Some(_), Some(_)) => x.target == y.target,
@@ -65,7 +65,7 @@ impl Nearness {
     }
 
     /// How well a definition in `definition` suits a reference from `from`, in the program of `root` if in one.
-    pub fn rank(&self, definition: UnitId, from: UnitId, root: Option<UnitId>) -> Rank {
+    pub(crate) fn rank(&self, definition: UnitId, from: UnitId, root: Option<UnitId>) -> Rank {
         let any = |test: &dyn Fn(UnitId) -> bool| test(from) || root.is_some_and(test);
         let class = if any(&|unit| self.same_target(definition, unit)) {
             0

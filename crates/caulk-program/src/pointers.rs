@@ -25,7 +25,7 @@ pub(crate) struct Problem {
 
 impl Problem {
     /// A new node.
-    pub fn fresh(&mut self) -> u32 {
+    pub(crate) fn fresh(&mut self) -> u32 {
         self.nodes += 1;
         self.nodes - 1
     }

@@ -4,6 +4,7 @@ use caulk_ir::entity::Entity;
 use caulk_ir::{
     Body, EntityVec, Function, FunctionId, Global, GlobalId, InstId, Linkage, PackedUnit, StructId, StructType, Unit,
 };
+use caulk_rules::Rule;
 use rustc_hash::FxHashSet;
 
 use crate::calls::{CallSite, Calls};
@@ -107,10 +108,11 @@ impl Program {
         let calls = Calls::new(&world, &facts, &config);
         let variables = Variables::new(&world, &facts);
         let is_whole = has_entry(&world, &config);
-        let constants = Constants::new(&world, &facts, &variables, &|id| {
+        let constants = Constants::new(&world, &facts, &variables, &config.rules, &|id| {
             let global = world.global(id);
             let unit = &world.units[linked.globals[id].unit.index()].unit;
-            is_whole || config.settled_variables.iter().any(|s| s == unit.str(global.symbol))
+            let is_settled = || config.settled_variables.iter().any(|s| s == unit.str(global.symbol));
+            is_whole || config.rules.applies(Rule::SettledVariables, is_settled())
         });
         drop(world);
         let bodies: Vec<BodyFacts> = facts.iter().flat_map(|f: &Facts| f.bodies.iter().copied()).collect();
@@ -132,7 +134,8 @@ impl Program {
         };
         program.lookup = Lookup::new(&program);
         program.totals = Totals::new(&program);
-        program.carriers = carriers(&program, &variables);
+        let rules = program.config.rules.clone();
+        program.carriers = rules.all(Rule::Carriers, || carriers(&program, &variables)).into_iter().collect();
         program
     }
 

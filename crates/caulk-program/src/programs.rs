@@ -36,7 +36,7 @@ pub(crate) struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    pub fn new(symbols: &'a Symbols, nearness: &'a Nearness, config: &ProgramConfig) -> Self {
+    pub(crate) fn new(symbols: &'a Symbols, nearness: &'a Nearness, config: &ProgramConfig) -> Self {
         let mut resolver = Self { symbols, nearness, contested: FxHashMap::default() };
         let roots = entry_units(symbols);
         if needs_programs(symbols, roots.len()) {
@@ -46,7 +46,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The definitions a symbol has for a unit; none if nothing defines it.
-    pub fn resolve(&self, unit: UnitId, symbol: Symbol) -> Definitions {
+    pub(crate) fn resolve(&self, unit: UnitId, symbol: Symbol) -> Definitions {
         if let Some(own) = self.symbols.own(unit, symbol) {
             return SmallVec::from_slice(&[own]);
         }

@@ -9,7 +9,7 @@ pub(crate) struct Graph {
 
 impl Graph {
     /// `edges` in any order, with repeats; each row comes out sorted, each target once.
-    pub fn new(len: usize, mut edges: Vec<(u32, u32)>) -> Self {
+    pub(crate) fn new(len: usize, mut edges: Vec<(u32, u32)>) -> Self {
         edges.sort_unstable();
         edges.dedup();
         let mut starts = vec![0u32; len + 1];
@@ -22,11 +22,11 @@ impl Graph {
         Self { starts, targets: edges.into_iter().map(|e| e.1).collect() }
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
 
-    pub fn row(&self, node: u32) -> &[u32] {
+    pub(crate) fn row(&self, node: u32) -> &[u32] {
         &self.targets[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
     }
 }

@@ -40,7 +40,7 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
-    pub fn unit(&self) -> UnitId {
+    pub(crate) fn unit(&self) -> UnitId {
         self.units[0]
     }
 }
@@ -61,7 +61,7 @@ pub(crate) struct Named {
 }
 
 impl UnitSymbols {
-    pub fn alias(&self, symbol: StrId) -> Option<(AliasTarget, Linkage)> {
+    pub(crate) fn alias(&self, symbol: StrId) -> Option<(AliasTarget, Linkage)> {
         let found = self.aliases.binary_search_by_key(&symbol, |a| a.0).ok()?;
         Some((self.aliases[found].1, self.aliases[found].2))
     }
@@ -94,7 +94,7 @@ struct Builder<'u> {
 }
 
 impl Symbols {
-    pub fn new(units: &[&Unit], entries: &[String]) -> Self {
+    pub(crate) fn new(units: &[&Unit], entries: &[String]) -> Self {
         let mut builder =
             Builder { names: FxHashMap::default(), merged: FxHashMap::default(), symbols: Symbols::default() };
         for (u, unit) in units.iter().enumerate() {
@@ -111,7 +111,7 @@ impl Symbols {
     }
 
     /// The unit's own definition of a symbol, if no other can take its place.
-    pub fn own(&self, unit: UnitId, symbol: Symbol) -> Option<DefinitionId> {
+    pub(crate) fn own(&self, unit: UnitId, symbol: Symbol) -> Option<DefinitionId> {
         self.of[symbol as usize].iter().copied().find(|&d| {
             let definition = &self.definitions[d as usize];
             match definition.strength {
@@ -123,7 +123,7 @@ impl Symbols {
     }
 
     /// How many definitions of that strength a symbol has.
-    pub fn count(&self, symbol: Symbol, strength: Strength) -> usize {
+    pub(crate) fn count(&self, symbol: Symbol, strength: Strength) -> usize {
         self.of[symbol as usize].iter().filter(|&&d| self.definitions[d as usize].strength == strength).count()
     }
 }

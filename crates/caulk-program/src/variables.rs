@@ -55,7 +55,7 @@ pub(crate) fn note_uses(world: &World<'_>, map: &UnitMap, id: FuncId, body: &Bod
 }
 
 impl Variables {
-    pub fn new(world: &World<'_>, facts: &[Facts]) -> Self {
+    pub(crate) fn new(world: &World<'_>, facts: &[Facts]) -> Self {
         let mut uses: Vec<VariableUse> = facts.iter().flat_map(|f| f.variables.iter().copied()).collect();
         uses.sort_unstable();
         uses.dedup();
@@ -78,21 +78,21 @@ impl Variables {
         Self { uses, is_shared }
     }
 
-    pub fn uses(&self, variable: GlobalVarId) -> &[VariableUse] {
+    pub(crate) fn uses(&self, variable: GlobalVarId) -> &[VariableUse] {
         let start = self.uses.partition_point(|u| u.0 < variable);
         let end = self.uses.partition_point(|u| u.0 <= variable);
         &self.uses[start..end]
     }
 
     /// Variables with uses, each with all of them, where nothing but these can touch the variable.
-    pub fn private(&self) -> impl Iterator<Item = (GlobalVarId, &[VariableUse])> {
+    pub(crate) fn private(&self) -> impl Iterator<Item = (GlobalVarId, &[VariableUse])> {
         let groups = self.uses.chunk_by(|a, b| a.0 == b.0).map(|group| (group[0].0, group));
         groups.filter(|(id, group)| !self.is_shared[*id] && group.iter().all(|u| u.2 != Access::Escapes))
     }
 
     /// The function that a hook holds unless somebody outside sets another: a pointer of one unit, to which nothing but its
     /// first value is ever assigned by name. It is in terms of the unit.
-    pub fn hook(&self, world: &World<'_>, variable: GlobalVarId) -> Option<Constant> {
+    pub(crate) fn hook(&self, world: &World<'_>, variable: GlobalVarId) -> Option<Constant> {
         let global = world.global(variable);
         let is_own = global.linkage == Linkage::Internal && !self.is_shared[variable] && !global.thread_local;
         let is_left_alone = |u: &VariableUse| matches!(u.2, Access::Reads | Access::Writes);
@@ -108,7 +108,7 @@ impl Variables {
 
     /// The number a variable always holds: one that cannot be written, or that nobody writes. What has external linkage
     /// and is no constant may be written by code that was not read, unless all of that is known (`is_closed`).
-    pub fn constant(&self, world: &World<'_>, variable: GlobalVarId, is_closed: bool) -> Option<Constant> {
+    pub(crate) fn constant(&self, world: &World<'_>, variable: GlobalVarId, is_closed: bool) -> Option<Constant> {
         let global = world.global(variable);
         if !world.linked.globals[variable].is_defined || matches!(global.linkage, Linkage::Weak | Linkage::Common) {
             return None;

@@ -78,7 +78,7 @@ impl Hierarchy {
 }
 
 impl VirtualTables {
-    pub fn new(world: &World<'_>) -> Self {
+    pub(crate) fn new(world: &World<'_>) -> Self {
         let tables: Vec<GlobalVarId> =
             world.globals.iter().filter(|(_, shape)| shape.is_vtable).map(|(id, _)| id).collect();
         if tables.is_empty() {
@@ -107,7 +107,7 @@ impl VirtualTables {
 
     /// The functions the call may reach, sorted, and whether the class of the object was known. An unknown class
     /// leaves all functions at that slot of any table.
-    pub fn targets(&self, world: &World<'_>, call: &VirtualCall) -> (Vec<FuncId>, bool) {
+    pub(crate) fn targets(&self, world: &World<'_>, call: &VirtualCall) -> (Vec<FuncId>, bool) {
         if self.is_empty {
             return (Vec::new(), false);
         }

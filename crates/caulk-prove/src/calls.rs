@@ -25,7 +25,7 @@ struct Passed {
 
 impl Walk<'_> {
     /// What is known at the end of a callee, of what is known after the call.
-    pub fn map(&self, inst: InstId, after: &Fact, callee: &Shape) -> Feasible<Fact> {
+    pub(crate) fn map(&self, inst: InstId, after: &Fact, callee: &Shape) -> Feasible<Fact> {
         let regions = self.rules.regions;
         let passed = self.passed(inst, callee);
         self.spend(after.size() + passed.all.len());
@@ -59,7 +59,7 @@ impl Walk<'_> {
 
     /// Tells apart whether what is passed refers to the cell, where that is not known: what the callee does with it
     /// differs.
-    pub fn cases(&self, inst: InstId, after: &Fact, callee: &Shape) -> Vec<Fact> {
+    pub(crate) fn cases(&self, inst: InstId, after: &Fact, callee: &Shape) -> Vec<Fact> {
         let regions = self.rules.regions;
         let passed = self.passed(inst, callee).all.into_iter();
         let pointers = passed.filter(|(param, _)| callee.is_holder(*param)).map(|(_, expr)| expr.stripped());
@@ -145,7 +145,7 @@ impl Walk<'_> {
 
     /// What is known before the call, of what is known at the beginning of a callee and, where the callee cannot have
     /// changed it, of what is known after the call. `after` is None when the cell is lost in the callee itself.
-    pub fn unmap(&self, inst: InstId, entry: &Fact, after: Option<&Fact>, callee: &Shape) -> Feasible<Fact> {
+    pub(crate) fn unmap(&self, inst: InstId, entry: &Fact, after: Option<&Fact>, callee: &Shape) -> Feasible<Fact> {
         let regions = self.rules.regions;
         let args = self.shape.call(inst).map_or(&[][..], |call| call.args.as_slice());
         let effects = self.world.effects(callee.id);

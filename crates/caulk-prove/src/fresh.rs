@@ -10,7 +10,7 @@ use crate::shape::Shape;
 
 /// For each value that a call made afresh, where the value may have got elsewhere.
 #[derive(Debug, Default)]
-pub struct Fresh {
+pub(crate) struct Fresh {
     escapes: BTreeMap<InstId, Escape>,
 }
 
@@ -23,7 +23,7 @@ struct Escape {
 }
 
 impl Fresh {
-    pub fn new(shape: &Shape) -> Self {
+    pub(crate) fn new(shape: &Shape) -> Self {
         let is_fresh = |inst: &Inst| inst.call().is_some_and(|call| call.flags.fresh_result);
         let made = shape.body.insts.iter().filter(|(id, inst)| is_fresh(inst) && shape.is_holder(*id));
         let mut escapes: BTreeMap<InstId, Escape> = made.map(|(id, _)| (id, Escape::default())).collect();
@@ -38,7 +38,7 @@ impl Fresh {
     }
 
     /// Whether before and after an instruction nothing but `value` (and what is computed from it) leads to the block it points to.
-    pub fn is_unshared(&self, shape: &Shape, value: InstId, at: InstId) -> bool {
+    pub(crate) fn is_unshared(&self, shape: &Shape, value: InstId, at: InstId) -> bool {
         let Some(escape) = self.escapes.get(&value) else { return false };
         let block = shape.block_of[at];
         let after = escape.after.get_or_init(|| escape.find_after(shape));

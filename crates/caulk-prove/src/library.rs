@@ -16,7 +16,7 @@ use crate::transfer::{Flow, Walk, whole};
 
 impl Walk<'_> {
     /// The states before a call, or that it has to be followed.
-    pub fn call(&self, inst: InstId, fact: Fact) -> Flow {
+    pub(crate) fn call(&self, inst: InstId, fact: Fact) -> Flow {
         let Some(call) = self.shape.call(inst) else { return Flow::Before(vec![fact]) };
         if call.flags.no_return {
             return Flow::Before(Vec::new());
@@ -45,7 +45,7 @@ impl Walk<'_> {
     }
 
     /// What a call may reach; nothing if that is not known for certain.
-    pub fn call_targets(&self, inst: InstId) -> Vec<FuncId> {
+    pub(crate) fn call_targets(&self, inst: InstId) -> Vec<FuncId> {
         let program = self.world.program;
         let known = program
             .call_site(self.shape.id, inst)
@@ -55,14 +55,14 @@ impl Walk<'_> {
     }
 
     /// Nobody knows what is called: any memory that others can reach may have been written, and may have held the cell.
-    pub fn unknown_call(&self, inst: InstId, fact: Fact) -> Flow {
+    pub(crate) fn unknown_call(&self, inst: InstId, fact: Fact) -> Flow {
         let reason = Reason::UnknownCall { function: self.shape.id, inst };
         self.opaque_call(inst, &BTreeSet::from([Target::Wild(Class::Any)]), reason, fact)
     }
 
     /// A call of a function with a body that is not followed: one outside of the language may do anything, another one
     /// what it is known to write and free.
-    pub fn unfollowed_call(&self, inst: InstId, callee: &Shape, fact: Fact) -> Flow {
+    pub(crate) fn unfollowed_call(&self, inst: InstId, callee: &Shape, fact: Fact) -> Flow {
         let reason = Reason::Outside { function: callee.id };
         let effects = self.world.effects(callee.id);
         if effects.is_unknown || callee.outside.is_some() {
@@ -175,7 +175,7 @@ impl Walk<'_> {
         }
     }
 
-    pub fn argument(&self, call: &CallData, place: &Place) -> Option<Operand> {
+    pub(crate) fn argument(&self, call: &CallData, place: &Place) -> Option<Operand> {
         match place.root {
             PlaceRoot::Param(index) => call.args.get(usize::from(index)).copied(),
             PlaceRoot::Ret => None,
@@ -256,7 +256,7 @@ impl Walk<'_> {
     }
 
     /// Backwards over the end of a block, its fields are there again.
-    pub fn unfree(&self, fact: &mut Fact, freed: Operand) {
+    pub(crate) fn unfree(&self, fact: &mut Fact, freed: Operand) {
         let class = self.shape.class(self.world.program, freed);
         let expr = self.expr(freed);
         let fields = match class {
@@ -272,7 +272,7 @@ impl Walk<'_> {
     }
 
     /// Regions of one block may refer to the cell. More than a fact can name are as good as all memory.
-    pub fn grow_all(&self, fact: &mut Fact, regions: impl Iterator<Item = (Target, Option<Expr>)>) {
+    pub(crate) fn grow_all(&self, fact: &mut Fact, regions: impl Iterator<Item = (Target, Option<Expr>)>) {
         let may_hold = |target: Target| self.rules.may_hold(self.rules.regions.content(target));
         let mut some: Vec<(Target, Option<Expr>)> = regions.filter(|(target, _)| may_hold(*target)).collect();
         self.spend(some.len() * (1 + fact.memory.len()));

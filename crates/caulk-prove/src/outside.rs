@@ -47,7 +47,7 @@ impl Outside {
 }
 
 /// The first thing in a function that breaks the rules; plain unions last.
-pub fn find(program: &Program, shape: &Shape) -> Option<Outside> {
+pub(crate) fn find(program: &Program, shape: &Shape) -> Option<Outside> {
     if program.function(shape.id).declaration.params.iter().any(|p| p.flags.by_value) {
         return Some(Outside::ByValue);
     }

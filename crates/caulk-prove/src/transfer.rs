@@ -13,7 +13,7 @@ use crate::shape::{Part, Shape};
 use crate::target::{Class, Target};
 
 /// What lies before an instruction.
-pub enum Flow {
+pub(crate) enum Flow {
     /// Any of these states; none is a contradiction.
     Before(Vec<Fact>),
     /// The call has to be followed.
@@ -31,7 +31,7 @@ impl From<Feasible<Fact>> for Flow {
 
 /// One function, seen from one probe.
 #[derive(Clone, Copy)]
-pub struct Walk<'a> {
+pub(crate) struct Walk<'a> {
     pub world: &'a World<'a>,
     pub shape: &'a Shape,
     pub rules: Rules<'a>,
@@ -41,16 +41,16 @@ pub struct Walk<'a> {
 
 impl Walk<'_> {
     /// Work that a transfer costs beyond the size of its fact.
-    pub fn spend(&self, work: usize) {
+    pub(crate) fn spend(&self, work: usize) {
         self.spent.set(self.spent.get().saturating_add(work));
     }
 
-    pub fn expr(&self, operand: Operand) -> Expr {
+    pub(crate) fn expr(&self, operand: Operand) -> Expr {
         self.shape.expr(self.world.program, operand)
     }
 
     /// Values used last by this instruction come alive.
-    pub fn revive(&self, fact: &mut Fact, values: impl Iterator<Item = InstId>) {
+    pub(crate) fn revive(&self, fact: &mut Fact, values: impl Iterator<Item = InstId>) {
         for value in values {
             if self.rules.may_hold(self.shape.classes[value]) {
                 fact.revive(Root::Value(value));
@@ -59,7 +59,7 @@ impl Walk<'_> {
     }
 
     /// The states before an instruction that is no terminator.
-    pub fn step(&self, inst: InstId, fact: Fact) -> Flow {
+    pub(crate) fn step(&self, inst: InstId, fact: Fact) -> Flow {
         let regions = self.rules.regions;
         match &self.shape.body.insts[inst] {
             Inst::Load { ty, address, .. } => {
@@ -206,12 +206,12 @@ impl Walk<'_> {
         Ok(fact)
     }
 
-    pub fn length(&self, len: Operand) -> Option<u64> {
+    pub(crate) fn length(&self, len: Operand) -> Option<u64> {
         self.shape.body.constant(len).and_then(|c| c.as_signed()).and_then(|n| u64::try_from(n).ok())
     }
 
     /// Memory is written, nobody knows with what: what was read from it is forgotten, and it may have held references.
-    pub fn clobber(&self, mut fact: Fact, target: Target) -> Fact {
+    pub(crate) fn clobber(&self, mut fact: Fact, target: Target) -> Fact {
         let regions = self.rules.regions;
         let touched = |expr: &Expr| expr.loads().any(|t| regions.may_alias(t, target));
         fact.hits.retain(|e| !touched(e));
@@ -335,7 +335,7 @@ impl Walk<'_> {
     }
 
     /// Backwards over the end of a scope, the local's memory is there again, and may refer to the cell.
-    pub fn end_scope(&self, local: InstId, mut fact: Fact) -> Feasible<Fact> {
+    pub(crate) fn end_scope(&self, local: InstId, mut fact: Fact) -> Feasible<Fact> {
         let address = Operand::Value(local);
         let parts = self.shape.parts(self.world.program, self.rules.regions, address, None);
         let content = |part: &Part| Expr::root(Root::Local(local)).then(Hop::Add(part.offset)).load(part.target);
@@ -349,7 +349,7 @@ impl Walk<'_> {
     }
 
     /// A local's memory holds nothing when its scope begins.
-    pub fn start_scope(&self, local: InstId, mut fact: Fact) -> Feasible<Fact> {
+    pub(crate) fn start_scope(&self, local: InstId, mut fact: Fact) -> Feasible<Fact> {
         let reads = |expr: &Expr| expr.root == Root::Local(local) && !expr.hops.is_empty();
         if fact.hits.iter().any(reads) {
             return Err(Contradiction);
@@ -370,7 +370,7 @@ impl Walk<'_> {
 }
 
 /// One region in place of the many in a block, one of which is given: all of a local, or all that pointers lead to.
-pub fn whole(part: Target) -> Target {
+pub(crate) fn whole(part: Target) -> Target {
     match part {
         Target::Local { local, .. } => Target::Local { local, offset: None },
         _ => Target::Wild(Class::Any),

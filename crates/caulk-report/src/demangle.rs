@@ -3,7 +3,7 @@
 use caulk_ir::demangle::demangled;
 
 /// A function's name for people. Debug info gives most; what only has a symbol is demangled.
-pub fn display(name: &str) -> String {
+pub(crate) fn display(name: &str) -> String {
     demangled(name).unwrap_or_else(|| name.to_owned())
 }
 

@@ -5,10 +5,14 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::rules;
 use crate::suppress::Suppression;
 
 /// Further lines of loss named in a message before the rest is only counted.
 const MAX_LINES_NAMED: usize = 4;
+
+/// The noun of a finding that is no resource.
+pub(crate) const MEMORY: &str = "memory";
 
 /// How the memory is leaked. Also the rule that a finding is reported under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -101,16 +105,13 @@ pub enum StepKind {
     LoopLeft,
     /// A case of a switch.
     Case,
-    /// A call that could have taken the memory and did not.
+    /// A call that does not take ownership here, though it does in other cases.
     NotTaken,
-    /// A call that the path goes through.
-    Call,
     /// Stored somewhere, or moved.
     Stored,
     Overwritten,
     FreedWithHolder,
     OutOfScope,
-    Returned,
     /// Nobody holds it from here on.
     Leaked,
 }
@@ -122,6 +123,8 @@ pub struct Step {
     #[serde(flatten)]
     pub site: Site,
     pub text: String,
+    /// It follows from the other steps, or changes nothing: shown with `--full-path` only.
+    pub detail: bool,
 }
 
 /// A further place where the memory of a finding is lost.
@@ -152,6 +155,10 @@ pub struct Finding {
     pub loss: Site,
     /// Why it is lost there, in words that follow "is leaked here: ".
     pub reason: String,
+    /// The same in few words, which follow "`p` allocated by malloc() ".
+    pub headline: String,
+    /// What to do about it, as another path of the function does it.
+    pub advice: Option<String>,
     /// The function returns 0 or null there.
     pub returns_zero: bool,
     /// Further places in the function where the same memory is lost, in the order of the source.
@@ -163,6 +170,8 @@ pub struct Finding {
     /// The witness.
     pub steps: Vec<Step>,
     pub confidence: Confidence,
+    /// Why it is believed that much, in one sentence without its full stop.
+    pub confidence_reason: String,
     /// Some other allocation must fail for it.
     pub needs_alloc_failure: bool,
     /// The program tests that failure on the path.
@@ -198,6 +207,11 @@ impl Finding {
         self.kind == Kind::HeldAtExit
     }
 
+    /// The steps that a reader has to know.
+    pub fn essential(&self) -> impl Iterator<Item = &Step> {
+        self.steps.iter().filter(|step| !step.detail)
+    }
+
     /// All places it speaks of.
     pub fn places(&self) -> impl Iterator<Item = &Site> {
         let calls = self.chain.iter().chain([&self.allocation]).map(|c| &c.site);
@@ -213,20 +227,51 @@ impl Finding {
         }
     }
 
+    /// ``"`value` allocated by xstrdup() is not freed on return"``.
+    pub fn title(&self) -> String {
+        let what = self.variable.as_ref().map_or_else(|| self.noun.clone(), |name| format!("`{name}`"));
+        format!("{what} {} by {} {}", self.made(), self.allocation.callee, self.headline)
+    }
+
+    /// What is done to have one: memory is allocated, all else is opened.
+    fn made(&self) -> &'static str {
+        if self.noun == MEMORY { "allocated" } else { "opened" }
+    }
+
+    /// `forgotten, CWE-401`: the rule, and the weakness it finds.
+    pub fn rules(&self) -> String {
+        format!("{}, {}", self.kind.rule(), rules::of(self.kind).cwe)
+    }
+
+    /// How sure it is, and why, in one sentence.
+    pub fn certainty(&self) -> String {
+        format!("{} confidence: {}", self.confidence, self.confidence_reason)
+    }
+
+    /// The same, for formats of one line a finding: what is usual needs no reason.
+    pub fn certainty_in_short(&self) -> String {
+        match self.confidence {
+            Confidence::High => "high confidence".to_owned(),
+            Confidence::Medium | Confidence::Low => self.certainty(),
+        }
+    }
+
+    /// The message, and what to do about it.
+    pub fn message_with_advice(&self) -> String {
+        match &self.advice {
+            Some(advice) => format!("{}; {advice}", self.message()),
+            None => self.message(),
+        }
+    }
+
     /// The message of the place of loss, on one line and understandable without the rest.
     pub fn message(&self) -> String {
         let Site { file, line, .. } = &self.allocation.site;
         let made = if *file == self.loss.file { format!("line {line}") } else { format!("{file}:{line}") };
         let failure = if self.needs_alloc_failure { " (only when an allocation fails)" } else { "" };
         let also = self.also().map_or_else(String::new, |also| format!("; {also}"));
-        let (subject, reason) = (self.subject(), &self.reason);
-        match self.kind {
-            Kind::HeldAtExit => format!("{subject} is still held here: {reason}; allocated at {made}{failure}{also}"),
-            Kind::Resource => format!("{subject} is leaked here: {reason}; opened at {made}{failure}{also}"),
-            Kind::Lost | Kind::Forgotten => {
-                format!("{subject} is leaked here: {reason}; allocated at {made}{failure}{also}")
-            }
-        }
+        let (title, function) = (self.title(), &self.loss.function);
+        format!("{title} (in {function}); {} at {made}{failure}{also}", self.made())
     }
 
     /// `also lost at lines 7, 9 and 12`; None where there is no other line to name.

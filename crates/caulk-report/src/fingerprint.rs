@@ -14,13 +14,13 @@ use crate::source::Sources;
 use crate::tokens::{Token, TokenKind};
 
 /// Goes up when fingerprints of unchanged code change, so that one kind is never compared with another.
-pub const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 3;
 
 /// An allocation: its place, and the calls below.
 type Origin = (Site, Vec<Call>);
 
 /// Fills in the fingerprints. All places and paths of one leak share theirs.
-pub fn mark(findings: &mut [Finding], sources: &Sources) {
+pub(crate) fn mark(findings: &mut [Finding], sources: &Sources) {
     let origin = |finding: &Finding| -> Origin { (finding.allocation.site.clone(), finding.chain.clone()) };
     let mut alike: BTreeMap<String, BTreeSet<Origin>> = BTreeMap::new();
     for finding in findings.iter_mut() {

@@ -4,7 +4,7 @@ use crate::finding::{Step, StepKind};
 
 /// The steps to keep, by index, at most `max` of them (and never fewer than what happens to the memory itself): what
 /// happens to it, then the conditions nearest to the loss, then those nearest to the allocation before it.
-pub fn kept(steps: &[Step], max: usize) -> Vec<usize> {
+pub(crate) fn kept(steps: &[Step], max: usize) -> Vec<usize> {
     if steps.len() <= max {
         return (0..steps.len()).collect();
     }
@@ -17,6 +17,23 @@ pub fn kept(steps: &[Step], max: usize) -> Vec<usize> {
     kept
 }
 
+/// Of a path that no engine executed as one, leaves out conditions that come out both ways: which of the two a run would take is
+/// not known.
+pub(crate) fn drop_contradictions(steps: &mut Vec<Step>) {
+    let condition = |step: &Step| {
+        let (text, outcome) = step.text.rsplit_once("` is ")?;
+        (step.kind == StepKind::Branch).then(|| (step.site.file.clone(), text.to_owned(), outcome.to_owned()))
+    };
+    let all: Vec<_> = steps.iter().filter_map(condition).collect();
+    let is_both = |step: &Step| {
+        let Some((file, text, outcome)) = condition(step) else { return false };
+        all.iter().any(|(f, t, o)| (f, t) == (&file, &text) && *o != outcome)
+    };
+    let kept: Vec<bool> = steps.iter().map(|step| !is_both(step)).collect();
+    let mut kept = kept.into_iter();
+    steps.retain(|_| kept.next().unwrap_or(true));
+}
+
 fn is_essential(kind: StepKind) -> bool {
     match kind {
         StepKind::Allocated
@@ -26,12 +43,7 @@ fn is_essential(kind: StepKind) -> bool {
         | StepKind::FreedWithHolder
         | StepKind::OutOfScope
         | StepKind::Leaked => true,
-        StepKind::Branch
-        | StepKind::LoopEntered
-        | StepKind::LoopLeft
-        | StepKind::Case
-        | StepKind::Call
-        | StepKind::Returned => false,
+        StepKind::Branch | StepKind::LoopEntered | StepKind::LoopLeft | StepKind::Case => false,
     }
 }
 
@@ -41,8 +53,21 @@ mod tests {
     use crate::finding::Site;
 
     #[test]
+    fn a_condition_that_comes_out_both_ways_is_left_out() {
+        let step = |line: u32, text: &str| Step {
+            kind: StepKind::Branch,
+            site: Site { line, ..Site::default() },
+            text: text.to_owned(),
+            detail: false,
+        };
+        let mut steps = vec![step(1, "`a` is true"), step(2, "`b` is null"), step(3, "`a` is false")];
+        drop_contradictions(&mut steps);
+        assert_eq!(steps, [step(2, "`b` is null")]);
+    }
+
+    #[test]
     fn what_happens_to_the_memory_stays() {
-        let step = |kind: StepKind| Step { kind, site: Site::default(), text: String::new() };
+        let step = |kind: StepKind| Step { kind, site: Site::default(), text: String::new(), detail: false };
         let mut steps = vec![step(StepKind::Branch); 20];
         steps[8] = step(StepKind::Allocated);
         steps.push(step(StepKind::Leaked));

@@ -8,7 +8,7 @@ use crate::select::Hidden;
 const MAX_NAMED: usize = 5;
 
 /// One sentence a line.
-pub fn lines(report: &Report) -> Vec<String> {
+pub(crate) fn lines(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     let known = report.findings.iter().filter(|f| f.baseline == Some(BaselineState::Unchanged)).count();
     lines.extend(match &report.changed_since {

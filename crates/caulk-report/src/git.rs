@@ -11,14 +11,14 @@ const MAX_BYTES: u64 = 64 << 20;
 const MAX_LINKS: usize = 5;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version {
+pub(crate) struct Version {
     pub repository: String,
     pub revision: String,
     pub branch: Option<String>,
 }
 
 /// None outside of a repository, or when the repository has no remote or no commit, or keeps them in another form.
-pub fn version(root: &Path) -> Option<Version> {
+pub(crate) fn version(root: &Path) -> Option<Version> {
     let repository = Repository::find(root)?;
     let head = repository.text("HEAD")?;
     let branch = head.strip_prefix("ref: refs/heads/").map(|name| name.trim().to_owned());

@@ -16,8 +16,9 @@ pub fn render(report: &Report) -> String {
         if site.column > 0 {
             let _ = write!(text, ",col={}", site.column);
         }
-        let title = format!("caulk: {}", finding.kind.rule());
-        let _ = writeln!(text, ",title={}::{}", property(&title), data(&finding.message()));
+        let title = format!("caulk: {}", finding.rules());
+        let message = format!("{}; {}", finding.message_with_advice(), finding.certainty_in_short());
+        let _ = writeln!(text, ",title={}::{}", property(&title), data(&message));
     }
     text
 }

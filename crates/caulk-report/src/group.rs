@@ -16,7 +16,7 @@ use crate::suppress::Suppression;
 /// What findings have in common that are one leak, whatever the variables are called that held it last. At the coarsest level,
 /// the allocation alone.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key {
+pub(crate) struct Key {
     allocation: Site,
     identity: Option<Identity>,
     suppression: Option<Suppression>,
@@ -32,7 +32,7 @@ struct Identity {
 }
 
 impl Key {
-    pub fn new(finding: &Finding, level: Level) -> Self {
+    pub(crate) fn new(finding: &Finding, level: Level) -> Self {
         let identity = (level != Level::Allocations).then(|| Identity {
             file: finding.loss.file.clone(),
             function: finding.loss.function.clone(),
@@ -49,7 +49,7 @@ impl Key {
 }
 
 /// Puts findings together that are one leak. They come and leave in the order of their places.
-pub fn group(findings: Vec<Finding>, level: Level) -> Vec<Finding> {
+pub(crate) fn group(findings: Vec<Finding>, level: Level) -> Vec<Finding> {
     let mut groups: BTreeMap<Key, Vec<Finding>> = BTreeMap::new();
     for finding in findings {
         groups.entry(Key::new(&finding, level)).or_default().push(finding);
@@ -92,12 +92,15 @@ mod tests {
             variable: Some(variable.to_owned()),
             loss: at(lost),
             reason: "the function returns".to_owned(),
+            headline: "is not freed on return".to_owned(),
+            advice: None,
             returns_zero: false,
             also_lost_at: Vec::new(),
             allocation: Call { site: at(made), callee: "malloc()".to_owned() },
             chain: Vec::new(),
             steps: Vec::new(),
             confidence: Confidence::High,
+            confidence_reason: String::new(),
             needs_alloc_failure: false,
             failure_tested: false,
             fingerprint: String::new(),

@@ -13,7 +13,7 @@ pub fn render(report: &Report) -> String {
     let counts = format!("tests=\"{tests}\" failures=\"{}\" errors=\"{}\"", leaks.len(), lost.len());
     let _ = writeln!(text, "<testsuites name=\"caulk\" {counts}>\n<testsuite name=\"caulk\" {counts}>");
     for finding in &leaks {
-        let message = escape(&finding.message());
+        let message = escape(&finding.message_with_advice());
         let failure = format!("<failure type=\"{}\" message=\"{message}\">", finding.kind.rule());
         let _ = writeln!(text, "{}\n{failure}{}</failure>\n</testcase>", test_case(finding), escape(&steps(finding)));
     }
@@ -44,7 +44,7 @@ fn test_case(finding: &Finding) -> String {
 
 fn steps(finding: &Finding) -> String {
     let step = |step: &crate::finding::Step| format!("{}: {}\n", step.site, step.text);
-    finding.steps.iter().map(step).collect()
+    finding.essential().map(step).collect()
 }
 
 /// For the text and the attributes of XML. Characters that XML cannot have at all become U+FFFD.

@@ -33,6 +33,7 @@ mod operand_names;
 pub mod overview;
 pub mod proof;
 pub mod proof_sarif;
+mod reason;
 pub mod report;
 #[cfg(test)]
 mod robust;

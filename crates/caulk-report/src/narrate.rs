@@ -6,12 +6,13 @@ use std::path::Path;
 use caulk_ir::{Body, CompareOp, Constant, Inst, InstId, Operand};
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
-use caulk_useflow::{Analysis, Candidate, Event, Kind as CandidateKind, Loss, Slot, holder_name};
+use caulk_useflow::{Analysis, Candidate, Event, Kind as CandidateKind, Slot, holder_name};
 
 use crate::config::ReportConfig;
-use crate::finding::{Call, Confidence, Finding, Kind, Site, Step, StepKind};
+use crate::finding::{Call, Confidence, Finding, Kind, MEMORY, Site, Step, StepKind};
 use crate::fold;
 use crate::operand_names::OperandNames;
+use crate::reason::Reason;
 use crate::sites::Sites;
 use crate::source::Sources;
 use crate::witness::{Evidence, WitnessEvent, WitnessStep, trail};
@@ -42,12 +43,28 @@ impl<'a> Narrator<'a> {
     pub fn stage_one(&self, candidate: &Candidate) -> Evidence {
         let witness = trail(candidate);
         let fails = witness.iter().any(|step| self.is_failed_allocation(candidate, step));
-        let confidence = if candidate.hidden { Confidence::Low } else { Confidence::Medium };
-        Evidence { witness, confidence, needs_alloc_failure: fails, failure_tested: fails }
+        let (confidence, reason) = match candidate.hidden {
+            true => (Confidence::Low, "a callee may take it under a condition that its callers cannot see"),
+            false => {
+                (Confidence::Medium, "it rests on what the functions of the program do with the field, not on one path")
+            }
+        };
+        Evidence {
+            witness,
+            is_one_path: false,
+            place: None,
+            left_at: None,
+            freed_at: None,
+            confidence,
+            reason,
+            needs_alloc_failure: fails,
+            failure_tested: fails,
+        }
     }
 
     /// The finding, without its fingerprint: that depends on the others.
     pub fn finding(&self, candidate: &Candidate, evidence: &Evidence) -> Finding {
+        let candidate = &Candidate { place: evidence.place.unwrap_or(candidate.place), ..candidate.clone() };
         let variable = match candidate.loss.slot() {
             Some(slot) if candidate.variable.is_none() => Some(self.field_name(slot)),
             _ => holder_name(self.program, self.analysis, candidate),
@@ -56,9 +73,18 @@ impl<'a> Narrator<'a> {
         let mut story = Story { narrator: self, candidate, variable: variable.as_deref(), steps: Vec::new() };
         let (reason, returns_zero) = (story.reason(evidence), story.returns_zero());
         let loss = self.loss(candidate);
-        story.tell(evidence, &allocation, &loss, &reason);
-        let steps = self.shortened(story.steps);
-        let is_at_home = !self.sites.is_system(&loss.file);
+        let loss = evidence.left_at.and_then(|jump| self.statement(candidate, jump, &loss)).unwrap_or(loss);
+        story.tell(evidence, &allocation, &loss, &reason.text());
+        let mut steps = story.steps;
+        if !evidence.is_one_path {
+            fold::drop_contradictions(&mut steps);
+        }
+        let steps = self.shortened(steps);
+        let advice = evidence.freed_at.and_then(|free| self.advice(candidate, free, variable.as_deref(), &loss));
+        let (confidence, why) = match self.sites.is_system(&loss.file) {
+            true => (Confidence::Low, "it is lost in a system header"),
+            false => (evidence.confidence, evidence.reason),
+        };
         Finding {
             kind: match candidate.kind {
                 CandidateKind::Lost => Kind::Lost,
@@ -69,17 +95,20 @@ impl<'a> Narrator<'a> {
             variable,
             chain: self.chain(candidate),
             loss,
-            reason,
+            reason: reason.text(),
+            headline: reason.headline(),
+            advice,
             returns_zero,
             also_lost_at: Vec::new(),
             allocation,
             steps,
-            confidence: if is_at_home { evidence.confidence } else { Confidence::Low },
+            confidence,
+            confidence_reason: why.to_owned(),
             needs_alloc_failure: evidence.needs_alloc_failure,
             failure_tested: evidence.failure_tested,
             fingerprint: String::new(),
             shape: String::new(),
-            noun: "memory".to_owned(),
+            noun: MEMORY.to_owned(),
             baseline: None,
             suppression: None,
         }
@@ -87,7 +116,8 @@ impl<'a> Narrator<'a> {
 
     /// One branch of a path in words.
     pub fn branch(&self, candidate: &Candidate, inst: InstId, successor: usize) -> Option<Step> {
-        let step = WitnessStep { function: candidate.function, inst, event: WitnessEvent::Branch(successor) };
+        let event = WitnessEvent::Branch(successor);
+        let step = WitnessStep { function: candidate.function, inst, event, is_detail: false };
         Story { narrator: self, candidate, variable: None, steps: Vec::new() }.step(&step)
     }
 
@@ -95,6 +125,25 @@ impl<'a> Narrator<'a> {
     fn loss(&self, candidate: &Candidate) -> Site {
         self.at_home(candidate.function, candidate.place)
             .unwrap_or_else(|| self.sites.of(candidate.function, candidate.place))
+    }
+
+    /// The statement that leads to the closing brace of a function: where several returns are one in what was compiled.
+    fn statement(&self, candidate: &Candidate, jump: InstId, loss: &Site) -> Option<Site> {
+        let starts_with = |site: &Site, words: &[&[u8]]| {
+            let file = self.sources.get(&site.file);
+            file.is_some_and(|f| words::token(&f, site.line, site.column).is_some_and(|token| words.contains(&token)))
+        };
+        let site = self.sites.of(candidate.function, jump);
+        let is_statement = starts_with(&site, &[b"return", b"goto", b"break", b"continue"]);
+        (is_statement && starts_with(loss, &[b"}"])).then_some(site)
+    }
+
+    /// What to do, as another path of the same function does it.
+    fn advice(&self, candidate: &Candidate, free: InstId, variable: Option<&str>, loss: &Site) -> Option<String> {
+        let example = self.sites.of(candidate.function, free);
+        let what = variable.map_or_else(|| "the memory".to_owned(), |name| format!("`{name}`"));
+        let is_other = example.file == loss.file && example.line > 0 && example.line != loss.line;
+        is_other.then(|| format!("free {what} before line {}, as line {} does", loss.line, example.line))
     }
 
     fn at_home(&self, function: FuncId, inst: InstId) -> Option<Site> {
@@ -178,46 +227,10 @@ impl Story<'_, '_> {
         self.variable.map_or_else(|| "the memory".to_owned(), |name| format!("`{name}`"))
     }
 
-    /// Why it is lost, in words that follow "is leaked here: ".
-    fn reason(&self, evidence: &Evidence) -> String {
-        let Candidate { function, place, allocation, exit, .. } = *self.candidate;
-        match self.candidate.loss {
-            Loss::Path | Loss::Question => {}
-            Loss::Unlinked(_) => return "it is taken out of the list, and neither freed, kept nor returned".to_owned(),
-            Loss::OverwrittenField(_) => {
-                return "the field is overwritten, and nothing frees or moves what it held".to_owned();
-            }
-            Loss::MissedField(_) => {
-                let by = self.narrator.sites.callee(function, place).unwrap_or_else(|| "this".to_owned());
-                return format!("{by} frees what holds it, and nothing frees the field first");
-            }
-            Loss::PassedOver(_) => {
-                return "the other fields of the structure are freed here, and nothing frees this one".to_owned();
-            }
-            Loss::NeverFreed(_) => {
-                return "its fields are freed here, and nothing in the program frees the structure itself".to_owned();
-            }
-        }
-        let ends = evidence.witness.iter().rev().filter(|s| s.function == function && s.inst == place);
-        let end = ends.map(|s| s.event).find(|e| matches!(e, WitnessEvent::Object(_)));
-        match (self.candidate.kind, end) {
-            (_, Some(WitnessEvent::Object(Event::FreedWithHolder))) => "what holds it is freed".to_owned(),
-            (CandidateKind::Lost, _) if place == allocation && (exit == allocation || self.is_overwritten(place)) => {
-                "the next round of the loop overwrites the last reference to it".to_owned()
-            }
-            (_, _) if place == allocation => "nothing keeps the result of the call".to_owned(),
-            (CandidateKind::Lost, _) => "the last reference to it is overwritten".to_owned(),
-            (CandidateKind::Forgotten, _) if !self.is_at_return(place) => {
-                "it goes out of scope, neither freed nor kept".to_owned()
-            }
-            (CandidateKind::AtExit, _) => "the program ends, and nothing has freed it".to_owned(),
-            (CandidateKind::Forgotten, _) => "the function returns, and nothing frees or keeps it".to_owned(),
-        }
-    }
-
-    /// Whether the call puts something else where the object was.
-    fn is_overwritten(&self, call: InstId) -> bool {
-        self.candidate.trail.iter().any(|(inst, event)| *inst == call && matches!(event, Event::Overwritten))
+    fn reason(&self, evidence: &Evidence) -> Reason {
+        let Candidate { function, place, .. } = *self.candidate;
+        let callee = self.narrator.sites.callee(function, place);
+        Reason::new(self.candidate, evidence, callee, self.is_at_return(place))
     }
 
     fn is_at_return(&self, inst: InstId) -> bool {
@@ -240,7 +253,7 @@ impl Story<'_, '_> {
 
     fn tell(&mut self, evidence: &Evidence, allocation: &Call, loss: &Site, reason: &str) {
         let text = format!("{} is allocated by {}", self.subject(), allocation.callee);
-        let allocated = Step { kind: StepKind::Allocated, site: allocation.site.clone(), text };
+        let allocated = Step { kind: StepKind::Allocated, site: allocation.site.clone(), text, detail: false };
         for step in &evidence.witness {
             let is_ours = step.function == self.candidate.function;
             if is_ours && step.inst == self.candidate.allocation && matches!(step.event, WitnessEvent::Object(_)) {
@@ -269,7 +282,20 @@ impl Story<'_, '_> {
             self.steps.insert(0, allocated);
         }
         let text = format!("{} is leaked: {reason}", self.subject());
-        self.steps.push(Step { kind: StepKind::Leaked, site: loss.clone(), text });
+        self.steps.push(Step { kind: StepKind::Leaked, site: loss.clone(), text, detail: false });
+        self.leave_out_repeated(allocation, loss);
+    }
+
+    /// What the line of the allocation or of the loss says already is a detail.
+    fn leave_out_repeated(&mut self, allocation: &Call, loss: &Site) {
+        let is_line = |site: &Site, other: &Site| (&site.file, site.line) == (&other.file, other.line);
+        for step in &mut self.steps {
+            step.detail |= match step.kind {
+                StepKind::Stored => is_line(&step.site, &allocation.site),
+                StepKind::OutOfScope | StepKind::Overwritten => is_line(&step.site, loss),
+                _ => false,
+            };
+        }
     }
 
     fn add(&mut self, step: Step) {
@@ -285,12 +311,10 @@ impl Story<'_, '_> {
         let callee = || sites.callee(step.function, step.inst).unwrap_or_else(|| "something".to_owned());
         let (kind, text) = match step.event {
             WitnessEvent::Branch(successor) => self.branch(step, successor, &site)?,
-            WitnessEvent::Call => (StepKind::Call, format!("{} is called", callee())),
-            WitnessEvent::Return => (StepKind::Returned, format!("{} returns", site.function)),
             WitnessEvent::Object(event) => match event {
                 Event::Stored => (StepKind::Stored, self.stored(step, &site)?),
                 Event::NotTaken => {
-                    (StepKind::NotTaken, format!("{} could have taken {}, and did not", callee(), self.subject()))
+                    (StepKind::NotTaken, format!("{} does not take ownership of {}", callee(), self.subject()))
                 }
                 Event::Overwritten => (StepKind::Overwritten, format!("{} is overwritten", self.subject())),
                 Event::OutOfScope => (StepKind::OutOfScope, format!("{} goes out of scope", self.subject())),
@@ -307,7 +331,7 @@ impl Story<'_, '_> {
                 | Event::BranchNotTaken => return None,
             },
         };
-        Some(Step { kind, site, text })
+        Some(Step { kind, site, text, detail: step.is_detail })
     }
 
     fn stored(&self, step: &WitnessStep, site: &Site) -> Option<String> {

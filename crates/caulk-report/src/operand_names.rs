@@ -2,7 +2,7 @@
 
 use caulk_ir::{Body, CompareOp, Constant, Inst, InstId, Operand, Unit};
 
-pub struct OperandNames<'a> {
+pub(crate) struct OperandNames<'a> {
     pub unit: &'a Unit,
     pub body: &'a Body,
     /// The parameters' names.
@@ -11,7 +11,7 @@ pub struct OperandNames<'a> {
 
 impl OperandNames<'_> {
     /// The condition of a branch, as it must be for the first or the second successor: `p == NULL`.
-    pub fn condition(&self, cond: Operand, holds: bool) -> Option<String> {
+    pub(crate) fn condition(&self, cond: Operand, holds: bool) -> Option<String> {
         let Inst::Compare { op, lhs, rhs, .. } = &self.body.insts[cond.value()?] else {
             return Some(format!("{} is {}", self.operand(cond)?, if holds { "true" } else { "false" }));
         };

@@ -1,7 +1,7 @@
 //! The end of a report for people: findings by confidence and folder, what is new, what was not analysed, and which unknown
 //! functions hid most.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{BaselineState, Confidence, Finding, Kind};
 use crate::report::Report;
@@ -57,8 +57,8 @@ fn total(findings: &[&Finding]) -> String {
     if findings.is_empty() {
         return text;
     }
-    let files = findings.chunk_by(|a, b| a.loss.file == b.loss.file).count();
-    text += &format!(" in {}", count(files, "file", "files"));
+    let files: BTreeSet<&str> = findings.iter().map(|f| f.loss.file.as_str()).collect();
+    text += &format!(" in {}", count(files.len(), "file", "files"));
     let of_kind = |kind: Kind| (leaks.iter().filter(|f| f.kind == kind).count(), kind.rule().to_owned());
     let kinds = nonzero([Kind::Lost, Kind::Forgotten, Kind::Resource].map(of_kind));
     let of_confidence = |confidence: Confidence| {

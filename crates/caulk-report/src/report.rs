@@ -1,6 +1,6 @@
 //! Everything a report says: the findings, and what was not looked at.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -59,10 +59,15 @@ pub struct Statistics {
     pub functions: usize,
     pub candidates: usize,
     pub confirmed: usize,
+    /// Of those confirmed, how many have a path that was executed alone, merged with no other, and holds.
+    pub replayed: usize,
     /// How many candidates each layer refuted, in the order the layers are asked.
     pub refuted: Vec<Refuted>,
     /// Candidates that a budget left undecided.
     pub undecided: usize,
+    /// How often each rule of the engines did something, by name (`caulk rules` lists them all).
+    #[serde(default)]
+    pub rules: BTreeMap<String, u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -38,8 +38,8 @@ impl Writer<'_> {
             "ruleId": finding.kind.rule(),
             "ruleIndex": rules::ALL.iter().position(|r| r.id == finding.kind.rule()),
             "level": level(finding),
-            "rank": rank(finding),
-            "message": { "text": finding.message() },
+            "rank": rank(finding.confidence),
+            "message": { "text": finding.message_with_advice() },
             "locations": [self.location(&finding.loss, None)],
             "relatedLocations": self.related(finding),
             "codeFlows": [{ "threadFlows": [{ "locations": steps }] }],
@@ -51,6 +51,8 @@ impl Writer<'_> {
                 "variable": finding.variable,
                 "family": finding.family,
                 "confidence": finding.confidence.to_string(),
+                "confidenceReason": finding.confidence_reason,
+                "advice": finding.advice,
                 "needsAllocFailure": finding.needs_alloc_failure,
             },
         });
@@ -101,20 +103,6 @@ fn level(finding: &Finding) -> &'static str {
     }
 }
 
-/// From 0 to 100: how much it should be looked at before others.
-fn rank(finding: &Finding) -> f64 {
-    let by_confidence = match finding.confidence {
-        Confidence::High => 90.0,
-        Confidence::Medium => 60.0,
-        Confidence::Low => 30.0,
-    };
-    match (finding.is_note(), finding.needs_alloc_failure) {
-        (true, _) => 5.0,
-        (false, true) => by_confidence - 20.0,
-        (false, false) => by_confidence,
-    }
-}
-
 fn fingerprints(fingerprint: &str) -> Value {
     json!({ format!("caulkLeak/v{}", fingerprint::VERSION): fingerprint })
 }
@@ -142,6 +130,15 @@ fn absent(known: &Known) -> Value {
         "locations": [{ "physicalLocation": { "artifactLocation": artifact(&known.file) } }],
         "partialFingerprints": fingerprints(&known.fingerprint),
     })
+}
+
+/// How sure a finding is, from 0 to 100, as viewers sort by it.
+fn rank(confidence: Confidence) -> u32 {
+    match confidence {
+        Confidence::High => 90,
+        Confidence::Medium => 60,
+        Confidence::Low => 20,
+    }
 }
 
 fn rule(rule: &Rule) -> Value {
@@ -186,8 +183,7 @@ fn kinds(kind: StepKind) -> (Vec<&'static str>, &'static str) {
         StepKind::Allocated => (vec!["acquire", "memory"], "essential"),
         StepKind::Leaked => (vec!["exit", "memory"], "essential"),
         StepKind::Branch | StepKind::LoopEntered | StepKind::LoopLeft | StepKind::Case => (vec!["branch"], "important"),
-        StepKind::NotTaken | StepKind::Call => (vec!["call"], "important"),
-        StepKind::Returned => (vec!["return"], "unimportant"),
+        StepKind::NotTaken => (vec!["call"], "important"),
         StepKind::Stored | StepKind::Overwritten => (vec!["value", "memory"], "important"),
         StepKind::FreedWithHolder => (vec!["release", "memory"], "important"),
         StepKind::OutOfScope => (vec!["scope"], "important"),

@@ -12,7 +12,7 @@ const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// The name of the folder that relative paths start from.
 const ROOT: &str = "SRCROOT";
 
-pub fn document(run: Value) -> String {
+pub(crate) fn document(run: Value) -> String {
     let document = json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] });
     let mut text = serde_json::to_string_pretty(&document).expect("strings and numbers always serialise");
     text.push('\n');
@@ -20,7 +20,7 @@ pub fn document(run: Value) -> String {
 }
 
 /// A run over the sources below `root`.
-pub fn run(root: &str, rules: &[Value], notifications: Vec<Value>, results: Vec<Value>) -> Value {
+pub(crate) fn run(root: &str, rules: &[Value], notifications: Vec<Value>, results: Vec<Value>) -> Value {
     let mut run = json!({
         "tool": { "driver": {
             "name": "caulk",
@@ -47,7 +47,7 @@ pub fn run(root: &str, rules: &[Value], notifications: Vec<Value>, results: Vec<
 }
 
 /// A place in the source, with words about it.
-pub fn location(sources: &Sources, site: &Site, message: Option<&str>) -> Value {
+pub(crate) fn location(sources: &Sources, site: &Site, message: Option<&str>) -> Value {
     let mut physical = json!({ "artifactLocation": artifact(&site.file) });
     if site.line > 0 {
         physical["region"] = json!({ "startLine": site.line });
@@ -88,7 +88,7 @@ fn provenance(version: &git::Version) -> Value {
     details
 }
 
-pub fn artifact(file: &str) -> Value {
+pub(crate) fn artifact(file: &str) -> Value {
     if file.starts_with('/') {
         json!({ "uri": format!("file://{}", uri_path(file)) })
     } else {

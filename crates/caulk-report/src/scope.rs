@@ -74,7 +74,7 @@ impl Changed {
 
     /// Whether a function that the path calls was changed: it may have freed or kept the memory before.
     fn calls_changed(&self, finding: &Finding) -> bool {
-        let calls = finding.steps.iter().filter(|s| matches!(s.kind, StepKind::NotTaken | StepKind::Call));
+        let calls = finding.steps.iter().filter(|s| s.kind == StepKind::NotTaken);
         calls.into_iter().any(|step| self.functions.iter().any(|name| names_call(&step.text, name)))
     }
 }
@@ -98,19 +98,23 @@ mod tests {
     }
 
     fn finding(made: u32, lost: u32) -> Finding {
-        let step = |kind: StepKind, line: u32, text: &str| Step { kind, site: at(line), text: text.to_owned() };
+        let step =
+            |kind: StepKind, line: u32, text: &str| Step { kind, site: at(line), text: text.to_owned(), detail: false };
         Finding {
             kind: Kind::Forgotten,
             family: "free".to_owned(),
             variable: None,
             loss: at(lost),
             reason: String::new(),
+            headline: String::new(),
+            advice: None,
             returns_zero: false,
             also_lost_at: Vec::new(),
             allocation: Call { site: at(made), callee: "malloc()".to_owned() },
             chain: Vec::new(),
             steps: vec![step(StepKind::NotTaken, made + 1, "`p` is passed to g()")],
             confidence: Confidence::High,
+            confidence_reason: String::new(),
             needs_alloc_failure: false,
             failure_tested: false,
             fingerprint: String::new(),

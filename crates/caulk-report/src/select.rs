@@ -1,5 +1,6 @@
 //! Which findings are shown, and how many each choice hides.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
@@ -97,6 +98,7 @@ impl Selection {
             shown = group::group(shown, self.level);
             sort(&mut shown);
         }
+        shown.sort_by_key(|finding| Reverse(finding.confidence));
         (shown, hidden)
     }
 
@@ -113,7 +115,7 @@ impl Selection {
 /// Of several paths from one allocation to one place of loss, the surest and shortest stays.
 fn one_for_each_place(findings: &mut Vec<Finding>) {
     let mut by_worth: Vec<usize> = (0..findings.len()).collect();
-    by_worth.sort_by_key(|i| (std::cmp::Reverse(findings[*i].confidence), findings[*i].steps.len(), *i));
+    by_worth.sort_by_key(|i| (Reverse(findings[*i].confidence), findings[*i].essential().count(), *i));
     let key = |i: &usize| (findings[*i].allocation.site.clone(), findings[*i].loss.clone());
     let mut seen = BTreeSet::new();
     let kept: BTreeSet<usize> = by_worth.into_iter().filter(|i| seen.insert(key(i))).collect();

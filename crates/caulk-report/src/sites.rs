@@ -16,7 +16,7 @@ use crate::finding::{Call, Site};
 /// Bodies decoded lately; those of one finding are asked for again and again.
 const MAX_BODIES: usize = 64;
 
-pub struct Sites<'a> {
+pub(crate) struct Sites<'a> {
     program: &'a Program,
     analysis: &'a Analysis,
     config: &'a ReportConfig,
@@ -25,11 +25,11 @@ pub struct Sites<'a> {
 }
 
 impl<'a> Sites<'a> {
-    pub fn new(program: &'a Program, analysis: &'a Analysis, config: &'a ReportConfig, root: &Path) -> Self {
+    pub(crate) fn new(program: &'a Program, analysis: &'a Analysis, config: &'a ReportConfig, root: &Path) -> Self {
         Self { program, analysis, config, root: root.to_owned(), bodies: RefCell::default() }
     }
 
-    pub fn body(&self, function: FuncId) -> Option<Rc<Body>> {
+    pub(crate) fn body(&self, function: FuncId) -> Option<Rc<Body>> {
         let mut bodies = self.bodies.borrow_mut();
         if bodies.len() > MAX_BODIES {
             bodies.clear();
@@ -38,7 +38,7 @@ impl<'a> Sites<'a> {
     }
 
     /// The place of an instruction: in the user's own code, where the compiler inlined a function of a system header.
-    pub fn of(&self, function: FuncId, inst: InstId) -> Site {
+    pub(crate) fn of(&self, function: FuncId, inst: InstId) -> Site {
         let info = self.program.function(function);
         let name = demangle::display(info.name);
         let place = self.body(function).and_then(|body| self.place(function, &body, inst));
@@ -61,7 +61,7 @@ impl<'a> Sites<'a> {
     }
 
     /// Whether a file, by its path in the report or a whole one, is not the user's.
-    pub fn is_system(&self, file: &str) -> bool {
+    pub(crate) fn is_system(&self, file: &str) -> bool {
         self.config.is_system(&self.root.join(file).to_string_lossy())
     }
 
@@ -70,7 +70,7 @@ impl<'a> Sites<'a> {
     }
 
     /// What a call calls, for people: `free()`.
-    pub fn callee(&self, function: FuncId, call: InstId) -> Option<String> {
+    pub(crate) fn callee(&self, function: FuncId, call: InstId) -> Option<String> {
         const MAX_NAMED: usize = 2;
         let site = self.program.call_site(function, call)?;
         let mut names: Vec<String> = Vec::new();
@@ -87,13 +87,13 @@ impl<'a> Sites<'a> {
         })
     }
 
-    pub fn call(&self, function: FuncId, inst: InstId) -> Call {
+    pub(crate) fn call(&self, function: FuncId, inst: InstId) -> Call {
         let callee = self.callee(function, inst).unwrap_or_else(|| "an allocation".to_owned());
         Call { site: self.of(function, inst), callee }
     }
 
     /// The call in a line of a function: the one that reaches `next`, or else the first that allocates.
-    pub fn call_in_line(&self, function: FuncId, line: u32, next: Option<FuncId>) -> Call {
+    pub(crate) fn call_in_line(&self, function: FuncId, line: u32, next: Option<FuncId>) -> Call {
         let reaches = |site: &&CallSite| match next {
             Some(next) => self.program.targets(site).contains(&next),
             None => self.allocates(site),
@@ -109,7 +109,7 @@ impl<'a> Sites<'a> {
 
     /// The call in a line of a function that fills a field: the one whose result is stored there, or else the first that
     /// allocates.
-    pub fn call_for_field(&self, function: FuncId, line: u32, (ty, offset): Slot) -> Call {
+    pub(crate) fn call_for_field(&self, function: FuncId, line: u32, (ty, offset): Slot) -> Call {
         let unit = self.program.function(function).unit;
         let is_field = |step: &Step| match step {
             Step::Field { ty: own, offset: at } => *at == offset && self.program.resolve_struct(unit, *own) == ty,
@@ -148,7 +148,7 @@ impl<'a> Sites<'a> {
     }
 
     /// The nearest call in the user's own code that leads to a function of a system header.
-    pub fn users_call(&self, function: FuncId) -> Option<(FuncId, InstId)> {
+    pub(crate) fn users_call(&self, function: FuncId) -> Option<(FuncId, InstId)> {
         let mut seen: FxHashSet<FuncId> = FxHashSet::default();
         let mut level = vec![function];
         for _ in 0..self.config.max_climb {

@@ -12,7 +12,7 @@ use crate::terminal::{self, piece};
 /// Bytes of a source line that are shown; nobody reads further, and generated lines have no end.
 const MAX_LINE: usize = 400;
 
-pub struct Picture<'a> {
+pub(crate) struct Picture<'a> {
     pub sources: &'a Sources,
     pub renderer: &'a Renderer,
     /// Steps of a path shown before some are left out.
@@ -20,15 +20,15 @@ pub struct Picture<'a> {
 }
 
 impl Picture<'_> {
-    pub fn draw(&self, finding: &Finding) -> String {
+    pub(crate) fn draw(&self, finding: &Finding) -> String {
         let level = match finding.confidence {
             _ if finding.is_note() => Level::NOTE,
             Confidence::Low => Level::WARNING.with_name("possible leak"),
             Confidence::Medium | Confidence::High => Level::ERROR.with_name("leak"),
         };
-        let verb = if finding.is_note() { "is still held at exit" } else { "is leaked" };
-        let title = format!("{} {verb}: {}", finding.subject(), finding.reason);
-        let title = level.primary_title(piece(&title)).id(finding.kind.rule());
+        let Site { file, line, function, .. } = &finding.loss;
+        let title = format!("{} (in {function}, {file}:{line})", finding.title());
+        let title = level.primary_title(piece(&title)).id(finding.rules());
         let shown = self.folded(&finding.steps);
         let quoted = self.quoted(&shown);
         let mut group = title.elements(quoted.iter().map(|file| file.snippet()));
@@ -46,7 +46,11 @@ impl Picture<'_> {
 
     /// The steps to show, with their numbers.
     fn folded<'f>(&self, steps: &'f [Step]) -> Vec<(usize, &'f Step)> {
-        fold::kept(steps, self.max_steps).into_iter().map(|i| (i + 1, &steps[i])).collect()
+        let is_shown = |i: &usize| self.max_steps == usize::MAX || !steps[*i].detail;
+        let shown: Vec<Step> = (0..steps.len()).filter(is_shown).map(|i| steps[i].clone()).collect();
+        let at: Vec<usize> = (0..steps.len()).filter(is_shown).collect();
+        let kept = fold::kept(&shown, self.max_steps);
+        kept.into_iter().enumerate().map(|(number, i)| (number + 1, &steps[at[i]])).collect()
     }
 
     /// Files with the steps that can be pointed at in them. The file of the loss comes first, as the heading names it.
@@ -110,13 +114,18 @@ impl Picture<'_> {
         }
         if shown.len() < finding.steps.len() {
             let count = finding.steps.len() - shown.len();
-            notes.push(Level::NOTE.message(format!("{count} steps are left out; --full-path shows them")));
+            let steps = if count == 1 { "1 step is".to_owned() } else { format!("{count} steps are") };
+            notes.push(Level::NOTE.message(format!("{steps} left out; --full-path shows all")));
         }
         if !finding.chain.is_empty() {
             notes.push(Level::NOTE.message(piece(&chain(finding))));
         }
         if let Some(also) = finding.also() {
             notes.push(Level::NOTE.message(piece(&format!("{also}; --report-level 0 shows the path to each"))));
+        }
+        notes.push(Level::NOTE.message(piece(&finding.certainty())));
+        if let Some(advice) = &finding.advice {
+            notes.push(Level::HELP.message(piece(advice)));
         }
         if finding.needs_alloc_failure {
             notes.push(Level::NOTE.message("this needs another allocation to fail"));

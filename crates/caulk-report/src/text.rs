@@ -32,7 +32,8 @@ impl Default for TextOptions {
 pub fn short(report: &Report) -> String {
     let mut text = String::new();
     for finding in report.counted() {
-        let line = format!("{}: {} [{}]", finding.loss, finding.message(), finding.kind.rule());
+        let Finding { loss, .. } = finding;
+        let line = format!("{loss}: {} [{}]; {}", finding.message(), finding.rules(), finding.certainty_in_short());
         let _ = writeln!(text, "{}", terminal::line(&line));
     }
     text

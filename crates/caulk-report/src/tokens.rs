@@ -25,13 +25,13 @@ const OPERATORS: [&[u8]; 24] = [
 ];
 
 /// Comments and preprocessor lines are left out.
-pub fn tokens(text: &[u8]) -> Vec<Token> {
+pub(crate) fn tokens(text: &[u8]) -> Vec<Token> {
     let mut lexer = Lexer::new(text);
     std::iter::from_fn(|| lexer.next()).collect()
 }
 
 /// Where the comments are, with their marks.
-pub fn comments(text: &[u8]) -> Vec<Range<usize>> {
+pub(crate) fn comments(text: &[u8]) -> Vec<Range<usize>> {
     let mut lexer = Lexer::new(text);
     while lexer.next().is_some() {}
     lexer.comments

@@ -14,10 +14,6 @@ pub enum WitnessEvent {
     Object(Event),
     /// A branch or switch, with the index of the successor taken.
     Branch(usize),
-    /// A call that the path goes through without touching the object.
-    Call,
-    /// A return in the middle of the path, out of a callee.
-    Return,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,13 +21,31 @@ pub struct WitnessStep {
     pub function: FuncId,
     pub inst: InstId,
     pub event: WitnessEvent,
+    /// It follows from the rest of the path, or changes nothing: shown on request only.
+    pub is_detail: bool,
+}
+
+impl WitnessStep {
+    fn is_same(&self, other: &Self) -> bool {
+        (self.function, self.inst, self.event) == (other.function, other.inst, other.event)
+    }
 }
 
 /// Why a candidate is believed.
 #[derive(Clone, Debug)]
 pub struct Evidence {
     pub witness: Vec<WitnessStep>,
+    /// An engine executed it as one path. Else it is made of several, and may take a condition both ways.
+    pub is_one_path: bool,
+    /// Where the last holder goes on this path, if an engine followed it.
+    pub place: Option<InstId>,
+    /// The last jump before the function's end.
+    pub left_at: Option<InstId>,
+    /// A call of the same function that frees the object on another path.
+    pub freed_at: Option<InstId>,
     pub confidence: Confidence,
+    /// Why that much, in one sentence.
+    pub reason: &'static str,
     /// Some other allocation must fail on the path.
     pub needs_alloc_failure: bool,
     /// The program tests that failure on the path.
@@ -46,14 +60,14 @@ pub fn trail(candidate: &Candidate) -> Vec<WitnessStep> {
             Event::BranchNotTaken => WitnessEvent::Branch(1),
             other => WitnessEvent::Object(*other),
         };
-        WitnessStep { function: candidate.function, inst: *inst, event }
+        WitnessStep { function: candidate.function, inst: *inst, event, is_detail: false }
     };
     candidate.trail.iter().map(step).collect()
 }
 
 /// The path that stage two confirmed.
 pub fn confirmed(candidate: &Candidate, witness: &Witness) -> Evidence {
-    let step = |(inst, event): &(InstId, Passed)| {
+    let step = |((inst, event), is_essential): (&(InstId, Passed), &bool)| {
         let (mut function, mut inst) = (candidate.function, *inst);
         let event = match *event {
             Passed::Inside(callee, branch, successor) => {
@@ -70,12 +84,27 @@ pub fn confirmed(candidate: &Candidate, witness: &Witness) -> Evidence {
             // Which way a callee went shows in what is asked about its result, or is told branch by branch.
             Passed::Part(..) => return None,
         };
-        Some(WitnessStep { function, inst, event })
+        Some(WitnessStep { function, inst, event, is_detail: !is_essential })
     };
-    let steps = witness.steps.iter().filter_map(step).collect();
+    let steps = witness.steps.iter().zip(&witness.essential).filter_map(step).collect();
+    let (confidence, reason) = match (witness.is_replayed, witness.is_doubtful) {
+        (false, _) => (Confidence::Low, "no single path was found that holds when it is executed alone"),
+        (true, _) if witness.is_general => {
+            (Confidence::Medium, "the path goes through later iterations of a loop, which are known only in general")
+        }
+        (true, true) => {
+            (Confidence::Medium, "the path holds as far as could be decided, but not all its conditions could")
+        }
+        (true, false) => (Confidence::High, "the path was executed alone, and its conditions hold together"),
+    };
     Evidence {
         witness: with_not_taken(steps, candidate),
-        confidence: if witness.is_doubtful { Confidence::Medium } else { Confidence::High },
+        is_one_path: witness.is_replayed,
+        place: Some(witness.place),
+        left_at: witness.left_at,
+        freed_at: witness.freed_at,
+        confidence,
+        reason,
         needs_alloc_failure: witness.needs_alloc_failure,
         failure_tested: witness.needs_alloc_failure && witness.failure_tested,
     }
@@ -86,16 +115,19 @@ pub fn confirmed(candidate: &Candidate, witness: &Witness) -> Evidence {
 fn with_not_taken(mut steps: Vec<WitnessStep>, candidate: &Candidate) -> Vec<WitnessStep> {
     let trail = trail(candidate);
     let is_branch = |step: &&WitnessStep| matches!(step.event, WitnessEvent::Branch(_));
-    if !trail.iter().filter(is_branch).all(|branch| steps.contains(branch)) {
+    let is_passed = |step: &WitnessStep| steps.iter().any(|passed| passed.is_same(step));
+    if !trail.iter().filter(is_branch).all(is_passed) {
         return steps;
     }
     let not_taken = WitnessEvent::Object(Event::NotTaken);
     for (at, call) in trail.iter().enumerate().filter(|(_, step)| step.event == not_taken) {
-        if steps.contains(call) {
+        if steps.iter().any(|step| step.is_same(call)) {
             continue;
         }
         // Before what follows it on stage one's path and is here too; else at the end, before the loss.
-        let follows = |step: &WitnessStep| trail[at + 1..].contains(step) || step.inst == candidate.place;
+        let follows = |step: &WitnessStep| {
+            trail[at + 1..].iter().any(|later| later.is_same(step)) || step.inst == candidate.place
+        };
         let place = steps.iter().position(follows).unwrap_or(steps.len());
         steps.insert(place, *call);
     }

@@ -9,21 +9,21 @@ use crate::source::SourceFile;
 use crate::tokens::{Token, TokenKind};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Statement {
+pub(crate) enum Statement {
     If,
     Loop,
     Other,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Condition {
+pub(crate) struct Condition {
     /// Empty for loops that go over a range or have no condition.
     pub text: String,
     pub statement: Statement,
 }
 
 /// The condition that is branched on at a place.
-pub fn condition(file: &SourceFile, line: u32, column: u32) -> Option<Condition> {
+pub(crate) fn condition(file: &SourceFile, line: u32, column: u32) -> Option<Condition> {
     let words = Words { text: file.bytes(), tokens: file.tokens() };
     let at = words.index_at(file.offset(line, column)?)?;
     let (range, statement) = words.condition(at)?;
@@ -34,7 +34,7 @@ pub fn condition(file: &SourceFile, line: u32, column: u32) -> Option<Condition>
 }
 
 /// What a switch at a place is about, and the labels of its cases in order.
-pub fn switch(file: &SourceFile, line: u32, column: u32) -> Option<(String, Vec<String>)> {
+pub(crate) fn switch(file: &SourceFile, line: u32, column: u32) -> Option<(String, Vec<String>)> {
     let words = Words { text: file.bytes(), tokens: file.tokens() };
     let at = words.index_at(file.offset(line, column)?)?;
     let open = (words.get(at) == b"switch").then_some(at + 1).filter(|o| words.get(*o) == b"(")?;
@@ -43,7 +43,7 @@ pub fn switch(file: &SourceFile, line: u32, column: u32) -> Option<(String, Vec<
 }
 
 /// The left side of the assignment at a place: `config->title`.
-pub fn assignee(file: &SourceFile, line: u32, column: u32) -> Option<String> {
+pub(crate) fn assignee(file: &SourceFile, line: u32, column: u32) -> Option<String> {
     let words = Words { text: file.bytes(), tokens: file.tokens() };
     let at = words.index_at(file.offset(line, column)?)?;
     if words.get(at) != b"=" {
@@ -51,6 +51,13 @@ pub fn assignee(file: &SourceFile, line: u32, column: u32) -> Option<String> {
     }
     let start = words.postfix_start(at)?;
     Some(words.quote(start, at)).filter(|t| !t.is_empty())
+}
+
+/// The word or sign at a place.
+pub(crate) fn token(file: &SourceFile, line: u32, column: u32) -> Option<&[u8]> {
+    let words = Words { text: file.bytes(), tokens: file.tokens() };
+    let at = words.index_at(file.offset(line, column)?)?;
+    words.tokens.get(at).map(|token| &file.bytes()[token.start..token.end])
 }
 
 struct Words<'a> {
@@ -255,7 +262,6 @@ impl Words<'_> {
             }
             match self.before(at) {
                 b"." | b"->" | b"::" => at -= 1,
-                b")" | b"]" => {}
                 _ if matches!(self.get(at), b"[" | b"(") => {}
                 _ => break,
             }

@@ -1,7 +1,7 @@
 //! Conditions of Caulk: a conjunction of terms in, satisfiable / unsatisfiable / unknown out.
 //!
 //! This crate owns hash-consed terms over bit-vectors and pointers ([`TermPool`]), what is known on a path ([`Facts`]),
-//! the layers that answer questions about it, and the form in which conditions travel between functions ([`Guard`]).
+//! and the layers that answer questions about it.
 //! Questions go from cheap to dear, and [`SolverStats`] counts who answered:
 //!
 //! 1. simplification when a term is built, and `a` against `not a` when it is assumed;
@@ -25,7 +25,6 @@ mod build;
 pub mod config;
 mod evaluate;
 pub mod facts;
-pub mod guard;
 pub mod known;
 mod node;
 mod pool;
@@ -37,7 +36,6 @@ mod z3;
 
 pub use config::SolverConfig;
 pub use facts::{Answer, Facts, Verdict};
-pub use guard::{Guard, GuardError};
 pub use known::Known;
 pub use node::{BinaryOp, Comparison, NoWrap, Node, SymbolId, TermId};
 pub use pool::TermPool;

@@ -45,7 +45,7 @@ impl SymbolId {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BinaryOp {
     Add,
     Sub,
@@ -63,7 +63,7 @@ pub enum BinaryOp {
 }
 
 /// The comparisons that terms are kept in. The others are their negations, operands swapped where needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Comparison {
     Eq,
     Ult,
@@ -71,7 +71,7 @@ pub enum Comparison {
 }
 
 /// Wrapping that the program rules out. Only for addition, subtraction, multiplication and shift left.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NoWrap {
     pub signed: bool,
     pub unsigned: bool,

@@ -27,7 +27,7 @@ pub(crate) struct Session {
 unsafe impl Send for Session {}
 
 impl Session {
-    pub fn new(rlimit: u32) -> Session {
+    pub(crate) fn new(rlimit: u32) -> Session {
         let guard = CONTEXT_LIFETIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         // SAFETY: plain construction in the order the manual asks for. The context counts references; the solver's is taken
         // here and given back in `drop`. Without an error handler, errors come back as null.
@@ -50,7 +50,7 @@ impl Session {
     }
 
     /// Whether all literals can hold, and if so values of the symbols asked for.
-    pub fn check(&mut self, pool: &TermPool, literals: &[TermId], symbols: &[SymbolId]) -> (Answer, Vec<u64>) {
+    pub(crate) fn check(&mut self, pool: &TermPool, literals: &[TermId], symbols: &[SymbolId]) -> (Answer, Vec<u64>) {
         let mut assertions = Vec::with_capacity(literals.len());
         for &literal in literals {
             let Some(ast) = self.translate(pool, literal) else { return (Answer::Unknown, Vec::new()) };
@@ -93,6 +93,7 @@ impl Session {
     /// # Safety
     /// `model` and `ast` belong to this context and are alive.
     unsafe fn value(&self, model: Z3_model, ast: Z3_ast) -> Option<u64> {
+        // SAFETY: as the caller promises; what evaluation gives is held while it is read.
         unsafe {
             let mut result: Z3_ast = ptr::null_mut();
             if !Z3_model_eval(self.context, model, ast, true, &mut result) || result.is_null() {

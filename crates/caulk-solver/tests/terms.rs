@@ -1,6 +1,6 @@
 //! Building, printing, replacing: what each condition that C code is full of becomes.
 
-use caulk_solver::{BinaryOp, Guard, GuardError, NoWrap, SolverConfig, SymbolId, TermId, TermPool};
+use caulk_solver::{BinaryOp, NoWrap, SolverConfig, SymbolId, TermId, TermPool};
 use rustc_hash::FxHashMap;
 
 struct Bench {
@@ -210,41 +210,4 @@ fn a_term_moves_to_another_pool() {
     assert_eq!(other.display(copied, &|s| ["x", "y"][s.index()].to_string()), "x + y < 10");
     let unknown = b.pool.eq(b.p, b.q);
     assert_eq!(other.copy_term(&b.pool, unknown, &mut symbol, &mut FxHashMap::default()), None);
-}
-
-#[test]
-fn a_guard_survives_being_stored() {
-    let mut b = bench();
-    let (zero, ten) = (b.k(0), b.k(10));
-    let next = b.sum(b.n, 3, NoWrap::SIGNED);
-    let product = b.pool.mul(next, b.m);
-    let in_range = b.pool.slt(product, ten);
-    let wide = b.pool.zext(b.c, 32);
-    let choice = b.pool.ite(b.ok, wide, b.n);
-    let chosen = b.pool.sgt(choice, zero);
-    let term = b.pool.and(in_range, chosen);
-    let guard = Guard::from_term(&b.pool, term, &mut |symbol| b.pool.symbol_tag(symbol)).unwrap();
-    assert_eq!(guard.inputs(), [0, 1, 5, 6]);
-    let bytes = postcard::to_allocvec(&guard).unwrap();
-    let read: Guard = postcard::from_bytes(&bytes).unwrap();
-    assert_eq!(read, guard);
-    let inputs = [b.n, b.m, b.flags, b.p, b.q, b.c, b.ok];
-    let back = read.to_term(&mut b.pool, &mut |_, input, _| inputs[input as usize]).unwrap();
-    assert_eq!(back, term);
-    let hidden = Guard::from_term(&b.pool, term, &mut |symbol| b.pool.symbol_tag(symbol).filter(|&tag| tag != 1));
-    assert_eq!(hidden, None);
-    let always = Guard::always().to_term(&mut b.pool, &mut |_, _, _| unreachable!()).unwrap();
-    assert_eq!(always, TermPool::TRUE);
-}
-
-#[test]
-fn a_damaged_guard_is_an_error() {
-    let mut b = bench();
-    let guard = Guard::from_term(&b.pool, b.n, &mut |_| Some(0)).unwrap();
-    let wrong = guard.to_term(&mut b.pool, &mut |pool, _, _| pool.boolean(true));
-    assert_eq!(wrong, Err(GuardError::Width(0)));
-    let empty: Guard = postcard::from_bytes(&[0]).unwrap();
-    assert_eq!(empty.to_term(&mut b.pool, &mut |_, _, _| unreachable!()), Err(GuardError::Empty));
-    let dangling: Guard = postcard::from_bytes(&[1, 2, 9]).unwrap();
-    assert_eq!(dangling.to_term(&mut b.pool, &mut |_, _, _| unreachable!()), Err(GuardError::Order(0)));
 }

@@ -21,6 +21,9 @@ pub trait Caller {
     /// Whether what the call gives back only makes it likely that something was done ([`crate::Summary::loosely_told`]).
     fn is_loosely_told(&mut self) -> bool;
 
+    /// Whether a release counts as done where nobody asks whether it was refused. Asked only where that decides.
+    fn trusts_unasked_release(&self) -> bool;
+
     /// What is known of the returned value. `otherwise`: what it is if it is not so, where that is more than the opposite.
     fn ask_result(&mut self, relation: Relation, otherwise: Option<Relation>) -> Answer<Self::Condition>;
 
@@ -75,7 +78,8 @@ pub fn decide<S: Caller>(caller: &mut S, guard: &Guard) -> Decision<S::Condition
 /// `sqlite3_close(db);`.
 pub fn decide_action<S: Caller>(caller: &mut S, action: &Action) -> Decision<S::Condition> {
     let is_told = matches!(action.guard, Guard::Told(..));
-    if is_told && matches!(action.to, Destination::Free { .. }) && !caller.uses_result() {
+    let is_release = is_told && matches!(action.to, Destination::Free { .. });
+    if is_release && !caller.uses_result() && caller.trusts_unasked_release() {
         return Decision::Hidden(None);
     }
     decide(caller, &action.guard)
@@ -128,6 +132,10 @@ mod tests {
 
         fn is_loosely_told(&mut self) -> bool {
             self.is_loosely_told
+        }
+
+        fn trusts_unasked_release(&self) -> bool {
+            true
         }
 
         fn ask_result(&mut self, relation: Relation, otherwise: Option<Relation>) -> Answer<Relation> {

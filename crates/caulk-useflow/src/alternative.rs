@@ -9,7 +9,7 @@ use crate::facts::FactList;
 
 /// The finite-state machine of an object (SMOKE's, with Melton's states).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Status {
+pub(crate) enum Status {
     /// Exists, and somebody here must see to it. Where it is held is said by the alternative.
     Live,
     Freed,
@@ -23,7 +23,7 @@ pub enum Status {
 
 /// One alternative: the object's status on the paths that agree on it and on who holds the object.
 #[derive(Debug)]
-pub struct Alternative {
+pub(crate) struct Alternative {
     pub status: Status,
     /// Values that point to the object or into it. Sorted.
     pub names: SmallVec<[InstId; 6]>,
@@ -89,7 +89,7 @@ fn copy<A: smallvec::Array<Item: Copy>>(to: &mut SmallVec<A>, from: &SmallVec<A>
 }
 
 impl Alternative {
-    pub fn new(event: u32) -> Self {
+    pub(crate) fn new(event: u32) -> Self {
         Self {
             status: Status::Live,
             names: SmallVec::new(),
@@ -109,27 +109,27 @@ impl Alternative {
     }
 
     /// Leaves an empty one in its place.
-    pub fn take(&mut self) -> Self {
+    pub(crate) fn take(&mut self) -> Self {
         std::mem::replace(self, Self::new(0))
     }
 
-    pub fn has_name(&self, value: InstId) -> bool {
+    pub(crate) fn has_name(&self, value: InstId) -> bool {
         self.names.binary_search(&value).is_ok()
     }
 
-    pub fn add_name(&mut self, value: InstId) {
+    pub(crate) fn add_name(&mut self, value: InstId) {
         if let Err(at) = self.names.binary_search(&value) {
             self.names.insert(at, value);
         }
     }
 
-    pub fn remove_name(&mut self, value: InstId) {
+    pub(crate) fn remove_name(&mut self, value: InstId) {
         if let Ok(at) = self.names.binary_search(&value) {
             self.names.remove(at);
         }
     }
 
-    pub fn add_cell(&mut self, cell: Cell) {
+    pub(crate) fn add_cell(&mut self, cell: Cell) {
         if let Err(at) = self.cells.binary_search(&cell) {
             self.cells.insert(at, cell);
         }
@@ -137,14 +137,14 @@ impl Alternative {
     }
 
     /// A choice is made, and leads to a holder.
-    pub fn add_alias(&mut self, choice: ValueId, of: ValueId) {
+    pub(crate) fn add_alias(&mut self, choice: ValueId, of: ValueId) {
         if !self.aliases.contains(&(choice, of)) {
             self.aliases.push((choice, of));
         }
     }
 
     /// A choice is made again, or is out of sight: what it led to before is not to be found there.
-    pub fn forget_alias(&mut self, choice: ValueId) {
+    pub(crate) fn forget_alias(&mut self, choice: ValueId) {
         if self.aliases.iter().any(|(known, _)| *known == choice) {
             self.aliases.retain(|(known, of)| *known != choice && *of != choice);
             self.cells.retain(|cell| cell.base != choice);
@@ -152,7 +152,7 @@ impl Alternative {
     }
 
     /// What a value is on these paths, behind all choices.
-    pub fn behind(&self, mut value: ValueId) -> ValueId {
+    pub(crate) fn behind(&self, mut value: ValueId) -> ValueId {
         // Each step goes to a value that was there before the choice.
         for _ in 0..=self.aliases.len() {
             match self.aliases.iter().find(|(choice, _)| *choice == value) {
@@ -164,7 +164,7 @@ impl Alternative {
     }
 
     /// A place does not hold it any more, by whatever name.
-    pub fn remove_cell(&mut self, cell: Cell) {
+    pub(crate) fn remove_cell(&mut self, cell: Cell) {
         let base = self.behind(cell.base);
         let cells = std::mem::take(&mut self.cells);
         let is_other = |c: &Cell| c.offset != cell.offset || self.behind(c.base) != base;
@@ -172,31 +172,31 @@ impl Alternative {
     }
 
     /// A holder is gone, by whatever name.
-    pub fn forget_cells_of(&mut self, holder: ValueId) {
+    pub(crate) fn forget_cells_of(&mut self, holder: ValueId) {
         let holder = self.behind(holder);
         let cells = std::mem::take(&mut self.cells);
         self.cells = cells.into_iter().filter(|cell| self.behind(cell.base) != holder).collect();
     }
 
     /// Whether something that lasts holds it.
-    pub fn is_held(&self) -> bool {
+    pub(crate) fn is_held(&self) -> bool {
         !self.vars.is_empty() || self.holders().next().is_some()
     }
 
     /// Cells outside of the object that hold it.
-    pub fn holders(&self) -> impl Iterator<Item = &Cell> {
+    pub(crate) fn holders(&self) -> impl Iterator<Item = &Cell> {
         self.cells.iter().filter(|c| Some(c.base) != self.own)
     }
 
     /// After a holder went: remembers where, if it was the last.
-    pub fn holder_went(&mut self, at: InstId, overwritten: bool) {
+    pub(crate) fn holder_went(&mut self, at: InstId, overwritten: bool) {
         if self.status == Status::Live && !self.is_held() {
             self.lost = Some((at, overwritten));
         }
     }
 
     /// The object is no longer ours: who holds it does not matter any more.
-    pub fn settle(&mut self, status: Status, event: u32) {
+    pub(crate) fn settle(&mut self, status: Status, event: u32) {
         self.status = status;
         self.names.clear();
         self.cells.clear();
@@ -247,7 +247,7 @@ impl Alternative {
 
 /// Adds an alternative to those of a block; true when something new came in. `cut` is set when unlike ones were merged.
 /// Nothing is taken from `new` when it is merged with one that is there.
-pub fn merge(into: &mut Vec<Alternative>, new: &mut Alternative, max: usize, cut: &mut bool) -> bool {
+pub(crate) fn merge(into: &mut Vec<Alternative>, new: &mut Alternative, max: usize, cut: &mut bool) -> bool {
     new.is_new = true;
     if let Some(known) = into.iter_mut().find(|a| a.same_class(new)) {
         return known.absorb(new);
@@ -263,7 +263,7 @@ pub fn merge(into: &mut Vec<Alternative>, new: &mut Alternative, max: usize, cut
 }
 
 /// Merges all alternatives of one status, so that a block that keeps changing settles.
-pub fn collapse(alternatives: &mut Vec<Alternative>) {
+pub(crate) fn collapse(alternatives: &mut Vec<Alternative>) {
     let mut merged: Vec<Alternative> = Vec::new();
     for alternative in alternatives.drain(..) {
         match merged.iter_mut().find(|a| a.status == alternative.status) {

@@ -4,6 +4,7 @@
 
 use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{PathRoot, ValueId, ValueNode};
+use caulk_rules::Rule;
 use caulk_summary::{Action, Destination, Subject};
 
 use crate::function::View;
@@ -22,11 +23,12 @@ enum Goes {
 
 impl View<'_> {
     /// Whether a block that the function made is to be found below `own` and nowhere else.
-    pub fn hangs_on(&mut self, block: ValueId, own: ValueId) -> bool {
+    pub(crate) fn hangs_on(&mut self, block: ValueId, own: ValueId) -> bool {
         if let Some(known) = self.hanging.get(&(block, own)) {
             return *known;
         }
-        let hangs = self.goes_down_only(block, own);
+        let hangs = self.config.rules.is_on(Rule::BackLinks) && self.goes_down_only(block, own);
+        self.config.rules.note(Rule::BackLinks, usize::from(hangs));
         self.hanging.insert((block, own), hangs);
         hangs
     }

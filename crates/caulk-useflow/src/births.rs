@@ -16,7 +16,7 @@ const MAX_PLACES: usize = 64;
 
 /// Blocks of calls that only renew what is there.
 #[derive(Debug, Default)]
-pub struct Renewals(FxHashSet<(InstId, u32)>);
+pub(crate) struct Renewals(FxHashSet<(InstId, u32)>);
 
 /// What an instruction does to the watched places.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +26,7 @@ struct Transfer {
 }
 
 impl Renewals {
-    pub fn new(view: &mut View<'_>) -> Self {
+    pub(crate) fn new(view: &mut View<'_>) -> Self {
         let fills = opaque_fills(view);
         let mut places: Vec<Cell> = fills.iter().map(|(_, _, cell)| *cell).collect();
         places.sort();
@@ -40,7 +40,7 @@ impl Renewals {
         Self(renewing(view, &places, &fills, &transfers, &full))
     }
 
-    pub fn contains(&self, call: InstId, block: u32) -> bool {
+    pub(crate) fn contains(&self, call: InstId, block: u32) -> bool {
         self.0.contains(&(call, block))
     }
 }

@@ -4,6 +4,7 @@
 //! summarised once more for just that: what it does there is what that function does, and not what any function does that
 //! somebody somewhere gives it.
 
+use caulk_rules::Rule;
 use std::sync::Arc;
 
 use caulk_ir::{Body, CallData, Callee, Constant, Inst, InstId, Operand, Type};
@@ -16,13 +17,13 @@ use crate::function::View;
 use crate::summarize::{World, summarize};
 
 /// Calls whose effect is known better than from their targets' summaries. Sorted.
-pub type Special = Vec<(InstId, Arc<Summary>)>;
+pub(crate) type Special = Vec<(InstId, Arc<Summary>)>;
 
 /// Parameters, and the functions they are.
 type Bound = SmallVec<[(u32, FuncId); 1]>;
 
 /// The better effect of a call, if there is one.
-pub fn special(known: &Special, call: InstId) -> Option<&Arc<Summary>> {
+pub(crate) fn special(known: &Special, call: InstId) -> Option<&Arc<Summary>> {
     known.binary_search_by_key(&call, |(inst, _)| *inst).ok().map(|at| &known[at].1)
 }
 
@@ -38,12 +39,12 @@ fn called_param(body: &Body, call: &CallData) -> Option<u32> {
 }
 
 /// Whether a body calls any of its parameters.
-pub fn calls_parameters(body: &Body) -> bool {
+pub(crate) fn calls_parameters(body: &Body) -> bool {
     body.insts.values().any(|inst| inst.call().is_some_and(|call| called_param(body, call).is_some()))
 }
 
 /// Functions with a body that a function gives by name to what it calls.
-pub fn given_by_name(program: &Program, function: FuncId, body: &Body) -> Vec<FuncId> {
+pub(crate) fn given_by_name(program: &Program, function: FuncId, body: &Body) -> Vec<FuncId> {
     let unit = program.function(function).unit;
     let mut given = Vec::new();
     for call in body.insts.values().filter_map(Inst::call) {
@@ -59,7 +60,7 @@ pub fn given_by_name(program: &Program, function: FuncId, body: &Body) -> Vec<Fu
 }
 
 /// The calls of a function through its parameters, its own and those of functions it passes them on to.
-pub fn param_calls(view: &mut View<'_>) -> Vec<ParamCall> {
+pub(crate) fn param_calls(view: &mut View<'_>) -> Vec<ParamCall> {
     let mut found = Vec::new();
     for site in view.program.call_sites(view.id) {
         let Some(call) = view.body.insts[site.inst].call() else { continue };
@@ -88,7 +89,7 @@ pub fn param_calls(view: &mut View<'_>) -> Vec<ParamCall> {
 }
 
 /// What the calls of a function do where it gives them functions by name. `summary_of`: what is known of each function.
-pub fn special_calls<'s>(
+pub(crate) fn special_calls<'s>(
     world: &World<'_>,
     function: FuncId,
     body: &Body,
@@ -96,7 +97,13 @@ pub fn special_calls<'s>(
 ) -> Special {
     let specializer = Specializer { world, summary_of };
     let caller = Caller { function, body, bound: &Bound::new(), so_far: None };
-    specializer.calls(&caller, world.config.max_callback_depth)
+    let rules = &world.config.rules;
+    if !rules.is_on(Rule::NamedCallbacks) {
+        return Special::default();
+    }
+    let calls = specializer.calls(&caller, world.config.max_callback_depth);
+    rules.note(Rule::NamedCallbacks, calls.len());
+    calls
 }
 
 struct Specializer<'w, 's> {

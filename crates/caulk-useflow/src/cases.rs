@@ -12,7 +12,7 @@ use crate::objects::{Fresh, given, rests_on_null_parameter};
 
 /// Gives the object one start for each case that may be here. None at all: the call makes no such object here. `before`: what is
 /// known when the call is reached.
-pub fn start_in_cases(view: &mut View<'_>, cases: &[Case], before: FactList, object: &mut Fresh) {
+pub(crate) fn start_in_cases(view: &mut View<'_>, cases: &[Case], before: FactList, object: &mut Fresh) {
     let mut is_callers_choice = true;
     for case in cases {
         let Some((facts, is_choice)) = facts_of_case(view, case, before.clone(), object) else { continue };
@@ -97,7 +97,7 @@ fn after_call(view: &mut View<'_>, case: &Case, mut facts: FactList, object: &Fr
 }
 
 /// Counters beside the place that is filled are not zero then, where the callee counts: see [`crate::counters`].
-pub fn count_what_is_filled(view: &mut View<'_>, call: InstId, cells: &[Cell], facts: &mut FactList) {
+pub(crate) fn count_what_is_filled(view: &mut View<'_>, call: InstId, cells: &[Cell], facts: &mut FactList) {
     let Some(site) = view.program.call_site(view.id, call) else { return };
     let program = view.program;
     let targets = program.targets(site);

@@ -2,6 +2,8 @@
 
 use caulk_models::Resource;
 
+use caulk_rules::Rules;
+
 /// Bounds of stage one. Reaching one never loses a function: states are merged, and the run says how often.
 #[derive(Clone, Debug)]
 pub struct UseflowConfig {
@@ -40,6 +42,8 @@ pub struct UseflowConfig {
     pub resources: &'static [Resource],
     /// Instructions of a callee whose ways stage two can tell apart where a summary cannot.
     pub max_question_size: u32,
+    /// Which heuristics are used.
+    pub rules: Rules,
 }
 
 impl Default for UseflowConfig {
@@ -61,6 +65,7 @@ impl Default for UseflowConfig {
             at_exit: false,
             resources: &[],
             max_question_size: 160,
+            rules: Rules::default(),
         }
     }
 }

@@ -9,14 +9,14 @@ use caulk_program::{FuncId, Program};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
 
 /// What is said of a member function, if it is one.
-pub enum Told {
+pub(crate) enum Told {
     /// All there is to know.
     Everything(Summary),
     /// What it does besides what its body says.
     Besides(Vec<Action>),
 }
 
-pub fn told(program: &Program, function: FuncId) -> Option<Told> {
+pub(crate) fn told(program: &Program, function: FuncId) -> Option<Told> {
     let info = program.function(function);
     // Only members of `std` have such symbols, and most programs have none of them.
     if !info.symbol.starts_with("_ZNSt") && !info.symbol.starts_with("_ZNKSt") {

@@ -7,10 +7,12 @@ use caulk_ir::{Body, Inst, Operand};
 use caulk_memory::PathRoot;
 use caulk_models::Models;
 use caulk_program::{FuncId, Program, constant_result};
+use caulk_rules::Rule;
 use caulk_summary::{Action, BlockId, Destination, Guard, Room, Subject, Summary};
 
 use crate::facts::number_of;
 use crate::library::from_model;
+use crate::summarize::World;
 
 /// The promise of a function that the program defines, if a model makes one for definitions too.
 fn promise(program: &Program, models: &Models, function: FuncId) -> Option<Summary> {
@@ -21,8 +23,10 @@ fn promise(program: &Program, models: &Models, function: FuncId) -> Option<Summa
 }
 
 /// Adds to a summary what the library promises of the function, and takes away what contradicts it.
-pub fn rely_on_contract(program: &Program, models: &Models, function: FuncId, body: &Body, summary: &mut Summary) {
-    let Some(mut promise) = promise(program, models, function) else { return };
+pub(crate) fn rely_on_contract(world: &World<'_>, function: FuncId, body: &Body, summary: &mut Summary) {
+    let promised = promise(world.program, world.models, function);
+    let is_used = world.config.rules.applies(Rule::LibraryContracts, promised.is_some());
+    let Some(mut promise) = promised.filter(|_| is_used) else { return };
     if let Some(result) = constant_result(body).and_then(number_of) {
         promise.actions.retain_mut(|action| is_told_by(action, result));
     }
@@ -54,7 +58,7 @@ pub fn rely_on_contract(program: &Program, models: &Models, function: FuncId, bo
 
 /// What a function does to the room of a container that only passes on what it is given, and what it gets: the typed functions
 /// that macros make around those for untyped pointers.
-pub fn room_of_wrapper<'s>(
+pub(crate) fn room_of_wrapper<'s>(
     program: &Program,
     function: FuncId,
     body: &Body,

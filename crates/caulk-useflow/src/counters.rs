@@ -7,7 +7,7 @@ use caulk_ir::{BinaryOp, Body, Inst, Operand, Step};
 use caulk_program::{FuncId, Program, TypeId};
 
 /// Fields that a body adds to. Sorted.
-pub fn counted_fields(program: &Program, function: FuncId, body: &Body) -> Vec<(TypeId, u64)> {
+pub(crate) fn counted_fields(program: &Program, function: FuncId, body: &Body) -> Vec<(TypeId, u64)> {
     let unit = program.function(function).unit;
     let field = |address: Operand| {
         let Inst::Address { steps, .. } = &body.insts[address.value()?] else { return None };

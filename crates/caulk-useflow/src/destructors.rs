@@ -8,6 +8,7 @@ use caulk_ir::{InstId, VarId};
 use caulk_memory::{Cell, Offset, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::{FuncId, TypeId};
+use caulk_rules::Rule;
 use caulk_summary::{BlockId, Destination, Guard, Subject};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -26,7 +27,7 @@ const MIN_RELEASED: usize = 2;
 const MIN_SHARE: usize = 3;
 
 /// Candidates of all destructors.
-pub fn unseen_by_destructors(world: &World<'_>, analysis: &Analysis, table: &SlotTable) -> Vec<Candidate> {
+pub(crate) fn unseen_by_destructors(world: &World<'_>, analysis: &Analysis, table: &SlotTable) -> Vec<Candidate> {
     let owned = table.by_type();
     let concerns = |f: &FuncId| {
         let slots = &analysis.reports[f.0 as usize].slots;
@@ -37,7 +38,7 @@ pub fn unseen_by_destructors(world: &World<'_>, analysis: &Analysis, table: &Slo
     let found: Vec<Vec<Candidate>> =
         functions.par_iter().with_max_len(4).map(|f| of_function(world, analysis, table, &owned, *f)).collect();
     let mut candidates: Vec<Candidate> = found.into_iter().flatten().collect();
-    candidates.extend(never_freed(world, analysis));
+    candidates.extend(world.config.rules.all(Rule::NeverFreed, || never_freed(world, analysis)));
     candidates
 }
 
@@ -51,9 +52,12 @@ fn of_function(
     let Some(body) = world.program.body(function) else { return Vec::new() };
     let summary_of = |f: FuncId| Some(analysis.summary(f));
     let mut summarizer = Summarizer::new(world, function, &body, &summary_of, analysis.special(function));
-    let mut candidates = missed_fields(&mut summarizer, world, analysis, table, owned);
+    let rules = &world.config.rules;
+    let mut candidates =
+        rules.all(Rule::MissedFields, || missed_fields(&mut summarizer, world, analysis, table, owned));
     for released in &analysis.reports[function.0 as usize].slots.released {
-        candidates.extend(passed_over(&mut summarizer, world, analysis, table, owned, released));
+        let found = || passed_over(&mut summarizer, world, analysis, table, owned, released);
+        candidates.extend(rules.all(Rule::PassedOver, found));
     }
     candidates
 }

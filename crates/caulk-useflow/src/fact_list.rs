@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use crate::facts::{Fact, FactList, KeyId, PARAMETER_KEYS};
 
 /// Adds a fact; false when it contradicts what is known.
-pub fn learn(facts: &mut FactList, fact: Fact, max: usize) -> bool {
+pub(crate) fn learn(facts: &mut FactList, fact: Fact, max: usize) -> bool {
     let (key, relation) = fact;
     for known in facts.iter_mut().filter(|f| f.0 == key) {
         if known.1.contradicts(relation) {
@@ -30,7 +30,7 @@ pub fn learn(facts: &mut FactList, fact: Fact, max: usize) -> bool {
 
 /// Keeps what another way shares: for each value both know something of, the nearest relation that covers both. True when
 /// something changed.
-pub fn keep_shared(facts: &mut FactList, other: &FactList) -> bool {
+pub(crate) fn keep_shared(facts: &mut FactList, other: &FactList) -> bool {
     let alike = alike(facts, other);
     if alike == facts.len() {
         return false;
@@ -65,7 +65,7 @@ fn alike(facts: &[Fact], other: &[Fact]) -> usize {
 }
 
 /// The relation of `value + by`, from that of `value`, where nothing wraps.
-pub fn shifted(relation: Relation, by: i64) -> Option<Relation> {
+pub(crate) fn shifted(relation: Relation, by: i64) -> Option<Relation> {
     match relation {
         Relation::Eq(c) => c.checked_add(by).map(Relation::Eq),
         Relation::Ne(c) => c.checked_add(by).map(Relation::Ne),

@@ -14,10 +14,10 @@ use crate::saved::SavedLoads;
 
 /// A value that facts are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct KeyId(pub u32);
+pub(crate) struct KeyId(pub u32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Key {
+pub(crate) enum Key {
     /// The value of an instruction.
     Inst(InstId),
     /// What a place in memory holds, until it is written.
@@ -34,10 +34,10 @@ pub enum Key {
 
 /// The arguments of a pure call, as many as are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct PureArguments([Option<Argument>; 3]);
+pub(crate) struct PureArguments([Option<Argument>; 3]);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Argument {
+pub(crate) enum Argument {
     Key(KeyId),
     Number(i64),
     /// The address of something, such as a string.
@@ -45,7 +45,7 @@ pub enum Argument {
 }
 
 #[derive(Debug)]
-pub struct Keys {
+pub(crate) struct Keys {
     keys: Vec<Key>,
     index: FxHashMap<Key, KeyId>,
     /// Those of instructions, by instruction.
@@ -57,13 +57,13 @@ pub struct Keys {
     pub here: (BlockId, InstId),
 }
 
-pub type Fact = (KeyId, Relation);
+pub(crate) type Fact = (KeyId, Relation);
 /// Room for more without an allocation would be copied wherever the list goes, and most lists are longer anyway.
-pub type FactList = SmallVec<[Fact; 1]>;
+pub(crate) type FactList = SmallVec<[Fact; 1]>;
 
 /// The first keys are those of the parameters. Facts about them are kept longest: what a function was given it asks for
 /// again, often at its end.
-pub const PARAMETER_KEYS: u32 = 16;
+pub(crate) const PARAMETER_KEYS: u32 = 16;
 
 /// Conditions are taken apart this deep.
 const MAX_DEPTH: usize = 8;
@@ -84,7 +84,7 @@ impl Default for Keys {
 }
 
 impl Keys {
-    pub fn get(&self, id: KeyId) -> Key {
+    pub(crate) fn get(&self, id: KeyId) -> Key {
         self.keys[id.0 as usize]
     }
 
@@ -101,7 +101,7 @@ impl Keys {
         id
     }
 
-    pub fn set_pure(&mut self, call: InstId, function: FuncId) {
+    pub(crate) fn set_pure(&mut self, call: InstId, function: FuncId) {
         self.pure_calls.insert(call, function);
     }
 
@@ -125,7 +125,7 @@ impl Keys {
         Some(self.intern(Key::Pure(function, PureArguments(known))))
     }
 
-    pub fn of_inst(&mut self, inst: InstId) -> KeyId {
+    pub(crate) fn of_inst(&mut self, inst: InstId) -> KeyId {
         let at = inst.0 as usize;
         if let Some(Some(known)) = self.of_insts.get(at) {
             return *known;
@@ -140,12 +140,12 @@ impl Keys {
     }
 
     /// What a cell held when the function was entered.
-    pub fn of_initial(&mut self, cell: Cell) -> KeyId {
+    pub(crate) fn of_initial(&mut self, cell: Cell) -> KeyId {
         self.intern(Key::Initial(cell))
     }
 
     /// The cells of an object that facts may be about.
-    pub fn cells_of(&self, base: ValueId) -> Vec<(KeyId, Cell)> {
+    pub(crate) fn cells_of(&self, base: ValueId) -> Vec<(KeyId, Cell)> {
         let cell = |(index, key): (usize, &Key)| match key {
             Key::Loaded(cell) if cell.base == base => Some((KeyId(index as u32), *cell)),
             _ => None,
@@ -153,12 +153,12 @@ impl Keys {
         self.keys.iter().enumerate().filter_map(cell).collect()
     }
 
-    pub fn of_cell(&mut self, cell: Cell) -> KeyId {
+    pub(crate) fn of_cell(&mut self, cell: Cell) -> KeyId {
         self.intern(Key::Loaded(cell))
     }
 
     /// The key of an operand; None for constants.
-    pub fn of_operand(&mut self, body: &Body, values: &ValueTable, operand: Operand) -> Option<KeyId> {
+    pub(crate) fn of_operand(&mut self, body: &Body, values: &ValueTable, operand: Operand) -> Option<KeyId> {
         self.of_operand_at_depth(body, values, operand, 0)
     }
 
@@ -201,7 +201,13 @@ impl Keys {
     }
 
     /// What a relation of a widened comparison (`int flag = a > 1;`) says of what was compared, where that is one fact.
-    pub fn of_truth(&mut self, body: &Body, values: &ValueTable, operand: Operand, relation: Relation) -> Option<Fact> {
+    pub(crate) fn of_truth(
+        &mut self,
+        body: &Body,
+        values: &ValueTable,
+        operand: Operand,
+        relation: Relation,
+    ) -> Option<Fact> {
         let condition = widened_truth(body, operand)?;
         let wanted = match (relation.holds(0), relation.holds(1)) {
             (false, true) => true,
@@ -215,7 +221,7 @@ impl Keys {
     }
 
     /// Facts that hold when `condition` is `wanted`. None: it never is.
-    pub fn assume(
+    pub(crate) fn assume(
         &mut self,
         body: &Body,
         values: &ValueTable,
@@ -381,7 +387,7 @@ impl Keys {
     }
 
     /// Visits a key and all it is made of.
-    pub fn depends_on(&self, id: KeyId, visit: &mut dyn FnMut(Key)) {
+    pub(crate) fn depends_on(&self, id: KeyId, visit: &mut dyn FnMut(Key)) {
         let key = self.get(id);
         visit(key);
         match key {
@@ -423,7 +429,7 @@ fn widened_truth(body: &Body, mut operand: Operand) -> Option<Operand> {
 }
 
 /// The number a constant stands for; null is 0.
-pub fn number_of(constant: Constant) -> Option<i64> {
+pub(crate) fn number_of(constant: Constant) -> Option<i64> {
     match constant {
         Constant::Null => Some(0),
         Constant::Pointer(value) => Some(value as i64),

@@ -13,7 +13,7 @@ use crate::function::{Resolved, View};
 
 /// What the loop at each head frees all elements of.
 #[derive(Debug, Default)]
-pub struct FreeingLoops {
+pub(crate) struct FreeingLoops {
     by_head: FxHashMap<BlockId, SmallVec<[FreeingLoop; 1]>>,
 }
 
@@ -25,7 +25,7 @@ struct FreeingLoop {
 }
 
 impl FreeingLoops {
-    pub fn new(view: &mut View<'_>) -> Self {
+    pub(crate) fn new(view: &mut View<'_>) -> Self {
         let freed = freed_elements(view);
         let mut loops = Self::default();
         if freed.is_empty() {
@@ -49,7 +49,7 @@ impl FreeingLoops {
     }
 
     /// Whether this edge leaves, from its head, a loop that frees all that `holder` holds.
-    pub fn empties(&self, from: BlockId, to: BlockId, holder: ValueId) -> bool {
+    pub(crate) fn empties(&self, from: BlockId, to: BlockId, holder: ValueId) -> bool {
         let loops = self.by_head.get(&from).into_iter().flatten();
         loops.into_iter().any(|l| l.holder == holder && !l.body.contains(&to))
     }

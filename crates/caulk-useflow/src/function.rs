@@ -7,6 +7,7 @@ use std::rc::Rc;
 use caulk_ir::{BinaryOp, BlockId, Body, EntityVec, Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueId, ValueNode, ValueTable};
 use caulk_program::{FuncId, Outcome, Program, TypeId};
+use caulk_rules::Rule;
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -23,7 +24,7 @@ use crate::stale::Answers;
 use crate::steps::Steps;
 use crate::survey::Survey;
 
-pub struct View<'a> {
+pub(crate) struct View<'a> {
     pub program: &'a Program,
     pub config: &'a UseflowConfig,
     pub modified: &'a Modified,
@@ -70,7 +71,7 @@ pub struct CallEffect<'a> {
 }
 
 impl<'a> View<'a> {
-    pub fn new(
+    pub(crate) fn new(
         program: &'a Program,
         config: &'a UseflowConfig,
         survey: &'a Survey,
@@ -163,27 +164,27 @@ impl<'a> View<'a> {
     }
 
     /// Whether so many blocks have been run that the objects still to come are followed coarsely.
-    pub fn is_tired(&self) -> bool {
+    pub(crate) fn is_tired(&self) -> bool {
         self.block_runs > self.config.max_block_runs
     }
 
     /// Alternatives to keep apart at one block.
-    pub fn max_alternatives(&self) -> usize {
+    pub(crate) fn max_alternatives(&self) -> usize {
         if self.is_tired() { self.config.tired_alternatives } else { self.config.max_alternatives }
     }
 
     /// Visits of one block before its alternatives are merged.
-    pub fn max_visits(&self) -> u32 {
+    pub(crate) fn max_visits(&self) -> u32 {
         if self.is_tired() { self.config.tired_visits } else { self.config.max_visits }
     }
 
     /// The argument of a call that an access path of the callee starts at.
-    pub fn argument(&self, call: InstId, index: u32) -> Option<Operand> {
+    pub(crate) fn argument(&self, call: InstId, index: u32) -> Option<Operand> {
         self.body.insts[call].call()?.args.get(index as usize).copied()
     }
 
     /// The value of the callee's path, in this function's terms: where its root points, and the cell of its last step.
-    pub fn resolve(&mut self, call: InstId, path: &AccessPath) -> Option<Resolved> {
+    pub(crate) fn resolve(&mut self, call: InstId, path: &AccessPath) -> Option<Resolved> {
         let start = match path.root {
             PathRoot::Param(index) => {
                 let operand = self.argument(call, index)?;
@@ -216,13 +217,13 @@ impl<'a> View<'a> {
     /// (`info.content = &buffer; read(&info)`), leads where it was set to.
     fn pointed_to(&mut self, cell: Cell) -> Option<Cell> {
         match self.settled.get(&cell) {
-            Some(Some(known)) => Some(*known),
+            Some(Some(known)) if self.config.rules.applies(Rule::KnownAddresses, true) => Some(*known),
             _ => Some(Cell { base: self.values.loaded(cell)?, offset: caulk_memory::Offset::ZERO }),
         }
     }
 
     /// The value that is the subject of a callee's action, when it is known by something better than its holder.
-    pub fn resolve_value(&mut self, call: InstId, path: &AccessPath) -> Option<ValueId> {
+    pub(crate) fn resolve_value(&mut self, call: InstId, path: &AccessPath) -> Option<ValueId> {
         match self.resolve(call, path)? {
             Resolved::Operand(operand) => Some(self.values.of_operand(operand)?.base),
             Resolved::Cell(cell) => self.values.loaded(cell),
@@ -231,7 +232,7 @@ impl<'a> View<'a> {
 
     /// What is known of an operand without following any path: constants, addresses of variables, and results of functions
     /// that never return null.
-    pub fn evident(&self, operand: Operand) -> Option<Relation> {
+    pub(crate) fn evident(&self, operand: Operand) -> Option<Relation> {
         if let Some(constant) = self.body.constant(operand)
             && let Some(number) = number_of(constant)
         {
@@ -249,7 +250,7 @@ impl<'a> View<'a> {
     }
 
     /// Whether a value is `a | b` with one of the two known not to be zero.
-    pub fn has_set_part(&mut self, value: Operand, facts: &FactList) -> bool {
+    pub(crate) fn has_set_part(&mut self, value: Operand, facts: &FactList) -> bool {
         /// Alternations that are looked through.
         const MAX_PARTS: usize = 8;
         let mut work: SmallVec<[Operand; 4]> = SmallVec::new();
@@ -275,11 +276,11 @@ impl<'a> View<'a> {
         false
     }
 
-    pub fn line(&self, inst: InstId) -> u32 {
+    pub(crate) fn line(&self, inst: InstId) -> u32 {
         self.body.place(inst).line
     }
 
-    pub fn is_pointer_like(&self, inst: InstId) -> bool {
+    pub(crate) fn is_pointer_like(&self, inst: InstId) -> bool {
         matches!(
             self.body.insts[inst].result_type(),
             Type::Ptr | Type::Int(64..) | Type::Aggregate(_) | Type::Vector(_)
@@ -289,7 +290,7 @@ impl<'a> View<'a> {
 
 /// A callee's path in the caller's terms.
 #[derive(Clone, Copy, Debug)]
-pub enum Resolved {
+pub(crate) enum Resolved {
     /// The value of an operand.
     Operand(Operand),
     /// What a cell holds.
@@ -400,7 +401,7 @@ fn like(a: &Action, b: &Action) -> bool {
 }
 
 /// Whether a function can matter at all: it calls something with an effect, or moves pointers it was given.
-pub fn is_relevant(body: &Body, calls_matter: bool) -> bool {
+pub(crate) fn is_relevant(body: &Body, calls_matter: bool) -> bool {
     calls_matter
         || body.insts.values().any(|inst| match inst {
             Inst::Store { ty: Type::Ptr | Type::Aggregate(_), value: Operand::Value(_), .. } => true,
@@ -413,7 +414,7 @@ pub fn is_relevant(body: &Body, calls_matter: bool) -> bool {
 }
 
 /// Whether a body writes memory others can see, or calls something that does.
-pub fn is_impure<'a>(
+pub(crate) fn is_impure<'a>(
     program: &Program,
     id: FuncId,
     body: &Body,

@@ -2,6 +2,7 @@
 
 use caulk_ir::{BinaryOp, Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, PathRoot, Relation, ValueNode};
+use caulk_rules::Rule;
 use caulk_summary::{Case, Guard, Known};
 use smallvec::SmallVec;
 
@@ -17,7 +18,7 @@ enum Class {
 }
 
 /// The guard of an effect that happened at some exits and not at others.
-pub fn guard(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(InstId, Alternative)]) -> Guard {
+pub(crate) fn guard(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(InstId, Alternative)]) -> Guard {
     if did_not.is_empty() {
         return Guard::Always;
     }
@@ -28,7 +29,11 @@ pub fn guard(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(Ins
 }
 
 /// The same, where it may also be told loosely.
-pub fn loose_guard(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(InstId, Alternative)]) -> Guard {
+pub(crate) fn loose_guard(
+    view: &mut View<'_>,
+    did: &[(InstId, Alternative)],
+    did_not: &[(InstId, Alternative)],
+) -> Guard {
     match guard(view, did, did_not) {
         // Told by a result that was told loosely itself, most likely.
         Guard::Told(relation, otherwise) => {
@@ -70,7 +75,7 @@ fn limited(view: &mut View<'_>, did: &[(InstId, Alternative)]) -> Option<Guard> 
 
 /// The guard of handing out a block as the result. That it may be null the caller sees anyway, so only the other ways that
 /// do not hand it out have to be told apart.
-pub fn guard_of_result(
+pub(crate) fn guard_of_result(
     view: &mut View<'_>,
     did: &[(InstId, Alternative)],
     mut did_not: Vec<(InstId, Alternative)>,
@@ -183,13 +188,14 @@ fn given(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(InstId,
 /// Conditions of one case that are kept.
 const MAX_KNOWN: usize = 6;
 /// Cases of one block that are kept separate.
-pub const MAX_CASES: usize = 4;
+pub(crate) const MAX_CASES: usize = 4;
 
 /// The cases in which a block is handed out: what the caller must have given and gets back, and what it finds in its memory.
-pub fn cases(view: &mut View<'_>, handed: &[(InstId, Alternative)]) -> Vec<Case> {
+pub(crate) fn cases(view: &mut View<'_>, handed: &[(InstId, Alternative)]) -> Vec<Case> {
     let mut case = |exit| Case { needs: needs(view, exit), leaves: leaves(view, exit), masks: masks(view, exit) };
-    let cases = handed.iter().map(&mut case).collect();
-    Case::merge(cases, MAX_CASES)
+    let cases: Vec<Case> = handed.iter().map(&mut case).collect();
+    let is_split = view.config.rules.applies(Rule::SeparateCases, cases.len() > 1);
+    Case::merge(cases, if is_split { MAX_CASES } else { 1 })
 }
 
 /// What is known at an exit of what the caller gave, and of the result.
@@ -198,7 +204,10 @@ fn needs(view: &mut View<'_>, (exit, alternative): &(InstId, Alternative)) -> Ve
     let result = match class(view, *exit, alternative) {
         Class::Known(relation) => Some(relation),
         // Where failure is told by a negative number, what is computed is none.
-        Class::Unknown => tells_failure_by_sign(view, *exit).then_some(Relation::at_least(0)),
+        Class::Unknown => {
+            let is_told = tells_failure_by_sign(view, *exit);
+            view.config.rules.applies(Rule::FailureBySign, is_told).then_some(Relation::at_least(0))
+        }
     };
     needs.extend(result.map(|relation| (AccessPath::root(PathRoot::Return), relation)));
     for known in facts_of_caller(view, *exit, alternative) {
@@ -237,7 +246,7 @@ fn tells_failure_by_sign(view: &View<'_>, exit: InstId) -> bool {
 }
 
 /// Whether in every case a block needs something of the arguments that is known not to hold at an exit.
-pub fn lacks(view: &mut View<'_>, cases: &[Case], exit: &(InstId, Alternative)) -> bool {
+pub(crate) fn lacks(view: &mut View<'_>, cases: &[Case], exit: &(InstId, Alternative)) -> bool {
     let is_argument = |path: &AccessPath| path.steps.is_empty() && matches!(path.root, PathRoot::Param(_));
     let facts = facts_of_caller(view, exit.0, &exit.1);
     let is_excluded = |(path, relation): &Known| {
@@ -290,7 +299,7 @@ fn facts_of_caller(view: &mut View<'_>, exit: InstId, alternative: &Alternative)
 }
 
 /// The value returned at an exit.
-pub fn returned(view: &View<'_>, exit: InstId) -> Option<Operand> {
+pub(crate) fn returned(view: &View<'_>, exit: InstId) -> Option<Operand> {
     match view.body.insts[exit] {
         Inst::Return { value } => value,
         _ => None,

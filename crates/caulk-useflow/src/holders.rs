@@ -8,7 +8,7 @@ use crate::schedule::Analysis;
 
 /// Whose structure a function works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holder {
+pub(crate) enum Holder {
     /// A parameter's.
     Given(u32),
     /// Found in memory.
@@ -18,7 +18,7 @@ pub enum Holder {
 }
 
 /// Answers for the whole program, kept as they are found.
-pub struct Holders<'a> {
+pub(crate) struct Holders<'a> {
     program: &'a Program,
     analysis: &'a Analysis,
     known: FxHashMap<(FuncId, u32), bool>,
@@ -28,12 +28,12 @@ pub struct Holders<'a> {
 const MAX_CALLERS_UP: u32 = 3;
 
 impl<'a> Holders<'a> {
-    pub fn new(program: &'a Program, analysis: &'a Analysis) -> Self {
+    pub(crate) fn new(program: &'a Program, analysis: &'a Analysis) -> Self {
         Self { program, analysis, known: FxHashMap::default() }
     }
 
     /// Whether a structure surely was in use before. Static variables are most often filled once, when a program starts.
-    pub fn existed(&mut self, function: FuncId, holder: Holder) -> bool {
+    pub(crate) fn existed(&mut self, function: FuncId, holder: Holder) -> bool {
         match holder {
             Holder::Existing => true,
             Holder::Static => false,

@@ -10,7 +10,7 @@ use caulk_program::{FuncId, Program};
 use caulk_summary::{Action, Block, BlockId, Case, Destination, Guard, ParamCall, Subject, Summary};
 
 /// The summary of a function that has no body.
-pub fn summary_of(program: &Program, models: &Models, function: FuncId) -> Summary {
+pub(crate) fn summary_of(program: &Program, models: &Models, function: FuncId) -> Summary {
     let info = program.function(function);
     let unit = program.unit(info.unit);
     if let Some(model) = models.get(info.symbol) {

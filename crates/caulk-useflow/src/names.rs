@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::alternative::Alternative;
 
-pub struct Names<'a> {
+pub(crate) struct Names<'a> {
     program: &'a Program,
     function: FuncId,
     body: &'a Body,
@@ -17,7 +17,7 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub fn new(program: &'a Program, function: FuncId, body: &'a Body) -> Self {
+    pub(crate) fn new(program: &'a Program, function: FuncId, body: &'a Body) -> Self {
         let mut bound = FxHashMap::default();
         for inst in body.insts.values() {
             if let Inst::Bind { var, value: Operand::Value(value) } = inst {
@@ -27,24 +27,24 @@ impl<'a> Names<'a> {
         Self { program, function, body, bound }
     }
 
-    pub fn variable(&self, var: VarId) -> &'a str {
+    pub(crate) fn variable(&self, var: VarId) -> &'a str {
         let unit = self.program.unit(self.program.function(self.function).unit);
         unit.str(self.body.vars[var].name)
     }
 
     /// The variable a value is assigned to.
-    pub fn result(&self, inst: InstId) -> Option<&'a str> {
+    pub(crate) fn result(&self, inst: InstId) -> Option<&'a str> {
         self.bound.get(&inst).map(|var| self.variable(*var))
     }
 
     /// What holds an object: the variable its call's result is assigned to, or a place in memory.
-    pub fn holder(&self, values: &ValueTable, alternative: &Alternative) -> Option<String> {
+    pub(crate) fn holder(&self, values: &ValueTable, alternative: &Alternative) -> Option<String> {
         let result = alternative.names.iter().find_map(|name| self.result(*name));
         result.map(str::to_owned).or_else(|| alternative.cells.iter().find_map(|cell| self.cell(values, *cell)))
     }
 
     /// A place in memory, as the source would write it: `menu->items`.
-    pub fn cell(&self, values: &ValueTable, cell: Cell) -> Option<String> {
+    pub(crate) fn cell(&self, values: &ValueTable, cell: Cell) -> Option<String> {
         let (base, is_address) = self.value(values, cell.base)?;
         let step = PathStep { offset: cell.offset, field: values.field(cell) };
         Some(print::step(self.program, base, is_address, &step))
@@ -66,7 +66,7 @@ impl<'a> Names<'a> {
     }
 
     /// Where a store or a call puts something.
-    pub fn stored_to(&self, values: &ValueTable, inst: InstId) -> Option<String> {
+    pub(crate) fn stored_to(&self, values: &ValueTable, inst: InstId) -> Option<String> {
         match &self.body.insts[inst] {
             Inst::Store { address, .. } => self.cell(values, values.of_operand(*address)?),
             _ => None,
@@ -74,7 +74,7 @@ impl<'a> Names<'a> {
     }
 
     /// The function that a call calls: `free()`.
-    pub fn callee(&self, call: InstId) -> Option<String> {
+    pub(crate) fn callee(&self, call: InstId) -> Option<String> {
         const MAX_NAMED: usize = 2;
         let site = self.program.call_site(self.function, call)?;
         let names: Vec<String> =

@@ -5,6 +5,7 @@ use caulk_ir::{Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, Offset, PathRoot, Relation, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::FuncId;
+use caulk_rules::Rule;
 use caulk_summary::{BlockId, Destination, Guard, Subject};
 use rustc_hash::FxHashSet;
 
@@ -19,7 +20,7 @@ use crate::propagate::{Propagation, variable_at};
 
 /// An object that a call makes.
 #[derive(Clone, Debug)]
-pub struct Fresh {
+pub(crate) struct Fresh {
     pub call: InstId,
     /// Which block of the call's effect it is.
     pub block: BlockId,
@@ -51,7 +52,7 @@ pub struct Fresh {
 }
 
 /// All fresh objects, in the order of their calls.
-pub fn fresh(view: &mut View<'_>, history: &mut History) -> Vec<Fresh> {
+pub(crate) fn fresh(view: &mut View<'_>, history: &mut History) -> Vec<Fresh> {
     let calls: Vec<InstId> = view.calls.iter().filter(|(_, c)| c.is_some()).map(|(inst, _)| inst).collect();
     let mut objects = Vec::new();
     if calls.iter().all(|c| view.calls[*c].as_ref().is_none_or(|e| e.summary.blocks.is_empty())) {
@@ -64,7 +65,7 @@ pub fn fresh(view: &mut View<'_>, history: &mut History) -> Vec<Fresh> {
         let before = facts_at.get(&call).cloned().unwrap_or_default();
         view.keys.here = (view.homes[call], call);
         for (index, block) in effect.summary.blocks.iter().enumerate() {
-            if renewals.contains(call, index as u32) {
+            if view.config.rules.applies(Rule::RenewedBirths, renewals.contains(call, index as u32)) {
                 continue;
             }
             if objects.len() >= view.config.max_objects {
@@ -109,6 +110,7 @@ fn fresh_block(
     };
     // The further away what surely allocates, the less is left of the conditions on the way to it.
     let is_near = usize::from(object.doubt) <= view.config.max_opaque_chain;
+    let is_near = is_near && view.config.rules.is_on(Rule::OpaqueBlocks);
     for action in &summary.actions {
         if action.subject != Subject::Alloc(BlockId(index)) {
             continue;
@@ -141,6 +143,7 @@ fn fresh_block(
             {
                 object.hidden = false;
                 object.is_opaque = true;
+                view.config.rules.note(Rule::OpaqueBlocks, 1);
             }
             Guard::Hidden | Guard::Limited(..) | Guard::Unsure => {}
         }
@@ -205,7 +208,7 @@ fn place(view: &mut View<'_>, call: InstId, to: &AccessPath, object: &mut Fresh)
 
 /// A block that is made only for a null that the function would have to be given itself: whether anybody gives it is for its
 /// callers to know (`getcwd(buf, size)` in a wrapper).
-pub fn rests_on_null_parameter(view: &View<'_>, needed: &[Fact], known: &FactList) -> bool {
+pub(crate) fn rests_on_null_parameter(view: &View<'_>, needed: &[Fact], known: &FactList) -> bool {
     needed.iter().any(|(key, relation)| {
         let is_parameter = matches!(view.keys.get(*key), Key::Inst(i) if matches!(view.body.insts[i], Inst::Param { ty: Type::Ptr, .. }));
         is_parameter && *relation == Relation::ZERO && !known.iter().any(|f| f.0 == *key && f.1.implies(*relation))
@@ -213,7 +216,7 @@ pub fn rests_on_null_parameter(view: &View<'_>, needed: &[Fact], known: &FactLis
 }
 
 /// The fact a given guard amounts to here: an empty list when it surely holds, None when it surely does not.
-pub fn given(view: &mut View<'_>, call: InstId, path: &AccessPath, relation: Relation) -> Option<Vec<Fact>> {
+pub(crate) fn given(view: &mut View<'_>, call: InstId, path: &AccessPath, relation: Relation) -> Option<Vec<Fact>> {
     match view.resolve(call, path) {
         Some(Resolved::Operand(operand)) => match view.evident(operand) {
             Some(known) if known.contradicts(relation) => None,
@@ -236,7 +239,7 @@ pub fn given(view: &mut View<'_>, call: InstId, path: &AccessPath, relation: Rel
 
 /// Values the function was given (by parameter or global) that something is done to, sorted: those to follow, and those that are too
 /// many.
-pub fn given_values(view: &mut View<'_>) -> (Vec<ValueId>, Vec<ValueId>) {
+pub(crate) fn given_values(view: &mut View<'_>) -> (Vec<ValueId>, Vec<ValueId>) {
     let mut values: Vec<ValueId> = Vec::new();
     let insts: Vec<InstId> = view.body.insts.keys().collect();
     for inst in insts {
@@ -314,7 +317,7 @@ fn is_given(view: &View<'_>, value: ValueId) -> bool {
 }
 
 /// The first alternative of a given value: it exists, so the pointer is not null.
-pub fn given_start(view: &mut View<'_>, history: &mut History, value: ValueId) -> Alternative {
+pub(crate) fn given_start(view: &mut View<'_>, history: &mut History, value: ValueId) -> Alternative {
     let mut first = Alternative::new(history.add(NONE, InstId(0), Event::Given));
     first.own = Some(value);
     match view.values.node(value) {

@@ -9,6 +9,7 @@ use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{Cell, Offset, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::{FuncId, TypeId};
+use caulk_rules::Rule;
 use caulk_summary::BlockId;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -59,7 +60,7 @@ struct Filled {
 }
 
 /// Candidates of owning slots that are overwritten.
-pub fn overwritten_slots(world: &World<'_>, analysis: &Analysis, table: &SlotTable) -> Vec<Candidate> {
+pub(crate) fn overwritten_slots(world: &World<'_>, analysis: &Analysis, table: &SlotTable) -> Vec<Candidate> {
     let uses_owned = |f: &FuncId| {
         let slots = &analysis.reports[f.0 as usize].slots;
         slots.clears || slots.filled.iter().any(|(s, _)| table.is_owning(s))
@@ -87,7 +88,8 @@ pub fn overwritten_slots(world: &World<'_>, analysis: &Analysis, table: &SlotTab
                     let others_free = careful.get(&slot).is_some_and(|by| by.iter().any(|f| *f != function));
                     let is_emptied = table.is_emptied(&slot);
                     let by_others = others_free && !is_emptied && holders.existed(function, holder);
-                    by_others || (!asks_sibling && sisters.free_first(function, ty, known))
+                    let by_sisters = || !asks_sibling && sisters.free_first(function, ty, known);
+                    by_others || world.config.rules.applies(Rule::SisterFields, by_sisters())
                 }
             };
             candidates.push(candidate(function, store, slot, table.origin(&slot), !is_full));
@@ -121,7 +123,7 @@ fn filled_by(world: &World<'_>, analysis: &Analysis, table: &SlotTable, function
     let mut summarizer = Summarizer::new(world, function, &body, &summary_of, analysis.special(function));
     let mut found = Vec::new();
     let mut cells = filled_cells(&summarizer.view, table);
-    cells.extend(cleared_cells(&summarizer.view, table));
+    cells.extend(world.config.rules.all(Rule::ClearedStructures, || cleared_cells(&summarizer.view, table)));
     cells.sort();
     cells.dedup();
     for cell in cells {

@@ -7,7 +7,7 @@ use caulk_ir::{Body, Constant, Inst, InstId, Operand, Step};
 use caulk_program::{FuncId, GlobalVarId, Program};
 
 /// Globals from which this function takes the first object, to give it to somebody.
-pub fn popped_globals(program: &Program, function: FuncId, body: &Body) -> Vec<GlobalVarId> {
+pub(crate) fn popped_globals(program: &Program, function: FuncId, body: &Body) -> Vec<GlobalVarId> {
     let unit = program.function(function).unit;
     let mut found = Vec::new();
     for inst in body.insts.values() {

@@ -8,7 +8,7 @@ use caulk_ir::{BinaryOp, Body, Constant, Inst, InstId, Operand, Step};
 use caulk_program::{FuncId, Program, TypeId};
 
 /// Types of which this function releases a reference: `if (--p->count <= 0)`.
-pub fn released_types(program: &Program, function: FuncId, body: &Body) -> Vec<TypeId> {
+pub(crate) fn released_types(program: &Program, function: FuncId, body: &Body) -> Vec<TypeId> {
     let unit = program.function(function).unit;
     let mut found = Vec::new();
     for inst in body.insts.values() {

@@ -14,7 +14,7 @@ const MAX_CASTS: usize = 4;
 
 /// Where each loaded value may differ from what its place holds.
 #[derive(Debug, Default)]
-pub struct SavedLoads {
+pub(crate) struct SavedLoads {
     loads: FxHashMap<InstId, SavedLoad>,
     by_cell: FxHashMap<Cell, Vec<InstId>>,
 }
@@ -41,7 +41,7 @@ impl SavedLoad {
 
 impl SavedLoads {
     /// `may_write` says whether an instruction may write a place.
-    pub fn new(
+    pub(crate) fn new(
         body: &Body,
         values: &ValueTable,
         liveness: &Liveness,
@@ -87,12 +87,12 @@ impl SavedLoads {
     }
 
     /// Whether a loaded value may differ here from what its place holds.
-    pub fn is_stale(&self, load: InstId, here: (BlockId, InstId)) -> bool {
+    pub(crate) fn is_stale(&self, load: InstId, here: (BlockId, InstId)) -> bool {
         self.loads.get(&load).is_some_and(|saved| saved.is_stale(here, load))
     }
 
     /// Values read from a place that are still what it holds just before a write to it.
-    pub fn current(&self, cell: Cell, here: (BlockId, InstId)) -> impl Iterator<Item = InstId> + '_ {
+    pub(crate) fn current(&self, cell: Cell, here: (BlockId, InstId)) -> impl Iterator<Item = InstId> + '_ {
         self.by_cell.get(&cell).into_iter().flatten().copied().filter(move |load| !self.is_stale(*load, here))
     }
 }
@@ -103,14 +103,18 @@ fn is_writer(inst: &Inst) -> bool {
 
 /// Where a place may have been written since the function was entered.
 #[derive(Debug)]
-pub struct Initial {
+pub(crate) struct Initial {
     /// By block: before the block is entered.
     written_before: Vec<bool>,
     first_write: FxHashMap<BlockId, InstId>,
 }
 
 impl Initial {
-    pub fn new(body: &Body, homes: &EntityVec<InstId, BlockId>, mut may_write: impl FnMut(InstId) -> bool) -> Self {
+    pub(crate) fn new(
+        body: &Body,
+        homes: &EntityVec<InstId, BlockId>,
+        mut may_write: impl FnMut(InstId) -> bool,
+    ) -> Self {
         let mut first_write: FxHashMap<BlockId, InstId> = FxHashMap::default();
         for (inst, kind) in body.insts.iter() {
             if is_writer(kind) && may_write(inst) {
@@ -130,7 +134,7 @@ impl Initial {
     }
 
     /// Whether the place surely holds here what it held on entry.
-    pub fn holds(&self, (block, inst): (BlockId, InstId)) -> bool {
+    pub(crate) fn holds(&self, (block, inst): (BlockId, InstId)) -> bool {
         let is_written_here = self.first_write.get(&block).is_some_and(|write| *write < inst);
         !self.written_before[block.0 as usize] && !is_written_here
     }

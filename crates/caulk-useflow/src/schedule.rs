@@ -10,6 +10,7 @@ use caulk_ir::InstId;
 use caulk_memory::{AccessPath, PathRoot};
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
+use caulk_rules::Rule;
 use caulk_summary::{Action, Guard, Subject, Summary};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -58,7 +59,7 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
         known[function.0 as usize] = true;
     }
     let mut statistics = Statistics::default();
-    let survey = survey(program);
+    let survey = survey(program, &config.rules);
     let world = World { program, models, config, survey: &survey };
     for wave in waves(program, &survey.given) {
         let (large, small): (Vec<_>, Vec<_>) = wave.into_iter().partition(|c| c.len() > 1);
@@ -81,8 +82,8 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
     let world = World { program, models, config, survey: &analysis.survey };
     let table = SlotTable::new(program, &analysis);
     let mut of_slots = unseen_by_destructors(&world, &analysis, &table);
-    of_slots.extend(overwritten_slots(&world, &analysis, &table));
-    of_slots.extend(left_nodes(&analysis));
+    of_slots.extend(config.rules.all(Rule::OverwrittenSlots, || overwritten_slots(&world, &analysis, &table)));
+    of_slots.extend(config.rules.all(Rule::UnlinkedNodes, || left_nodes(&analysis)));
     for candidate in of_slots {
         analysis.reports[candidate.function.0 as usize].candidates.push(candidate);
     }
@@ -117,7 +118,7 @@ fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &
         let targets = program.targets(site);
         targets.is_empty() || targets.iter().any(|t| summary_of(*t).is_some_and(|s| !s.is_empty()))
     });
-    let told = containers::told(program, function);
+    let told = containers::told(program, function).filter(|_| world.config.rules.applies(Rule::Containers, true));
     let besides = match told {
         Some(Told::Everything(summary)) => {
             return Outcome::Analysed(Box::new(Report { summary, ..Report::default() }));
@@ -130,7 +131,7 @@ fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &
     if !is_relevant(&body, calls_matter) && !calls_parameters(&body) {
         let mut report = Report::default();
         report.summary.actions = besides;
-        rely_on_contract(program, world.models, function, &body, &mut report.summary);
+        rely_on_contract(world, function, &body, &mut report.summary);
         report.summary.impure = impure;
         return Outcome::Skipped(Box::new(report));
     }
@@ -139,7 +140,7 @@ fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &
     report.special = special;
     report.summary.actions.extend(besides);
     report.summary.actions.sort();
-    rely_on_contract(program, world.models, function, &body, &mut report.summary);
+    rely_on_contract(world, function, &body, &mut report.summary);
     report.summary.room = report.summary.room.or_else(|| room_of_wrapper(program, function, &body, &summary_of));
     report.summary.is_model |= report.summary.room.is_some();
     report.summary.impure = impure;

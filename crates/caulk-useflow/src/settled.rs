@@ -6,6 +6,7 @@ use std::rc::Rc;
 use caulk_ir::entity::EntityVec;
 use caulk_ir::{Body, Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueNode, ValueTable};
+use caulk_rules::Rule;
 use caulk_summary::Destination;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
@@ -14,7 +15,7 @@ use crate::function::{CallEffect, View};
 
 /// Cells of local variables to which one address is stored and, but for null, nothing else: `info.content = &buffer`. None: several
 /// are.
-pub fn settled_pointers(
+pub(crate) fn settled_pointers(
     body: &Body,
     values: &ValueTable,
     calls: &EntityVec<InstId, Option<Rc<CallEffect<'_>>>>,
@@ -79,11 +80,12 @@ fn cell_of(values: &ValueTable, args: &[Operand], path: &AccessPath) -> Option<C
 
 impl View<'_> {
     /// The places that a cell may be, where its address was chosen between some that are known: `to = flag ? &s->a : &s->b`.
-    pub fn choices(&self, cell: Cell) -> SmallVec<[Cell; 2]> {
+    pub(crate) fn choices(&self, cell: Cell) -> SmallVec<[Cell; 2]> {
         let chosen = match self.values.node(cell.base) {
             ValueNode::Opaque(inst) if cell.offset == Offset::ZERO => self.chosen_between(inst),
             _ => None,
         };
+        let chosen = chosen.filter(|_| self.config.rules.applies(Rule::ChosenAddresses, true));
         chosen.unwrap_or_else(|| smallvec![cell])
     }
 

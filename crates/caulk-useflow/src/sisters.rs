@@ -11,7 +11,7 @@ use crate::function::View;
 
 /// How a function knows the structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Known {
+pub(crate) enum Known {
     /// By a static variable that is it, or leads to it.
     Global(GlobalVarId),
     /// By a parameter.
@@ -20,7 +20,7 @@ pub enum Known {
 }
 
 impl Known {
-    pub fn new(view: &View<'_>, base: ValueId) -> Self {
+    pub(crate) fn new(view: &View<'_>, base: ValueId) -> Self {
         match (view.values.node(base), view.values.root(base)) {
             (ValueNode::Param(index), _) => Known::Given(index),
             (_, ValueNode::Global(global)) => Known::Global(global),
@@ -31,14 +31,14 @@ impl Known {
 
 /// Who frees fields of a structure before they are set again.
 #[derive(Debug, Default)]
-pub struct Sisters {
+pub(crate) struct Sisters {
     careful: FxHashMap<(TypeId, Known), FxHashSet<FuncId>>,
     /// The tables that a function is called from: groups of functions that one call through a pointer may reach.
     tables: FxHashMap<FuncId, Vec<u32>>,
 }
 
 impl Sisters {
-    pub fn new(program: &Program) -> Self {
+    pub(crate) fn new(program: &Program) -> Self {
         let mut groups: FxHashMap<&[FuncId], u32> = FxHashMap::default();
         let mut tables: FxHashMap<FuncId, Vec<u32>> = FxHashMap::default();
         for function in program.functions() {
@@ -54,12 +54,12 @@ impl Sisters {
         Self { careful: FxHashMap::default(), tables }
     }
 
-    pub fn add_careful(&mut self, function: FuncId, ty: TypeId, known: Known) {
+    pub(crate) fn add_careful(&mut self, function: FuncId, ty: TypeId, known: Known) {
         self.careful.entry((ty, known)).or_default().insert(function);
     }
 
     /// Whether a function that works on the same structure, or this one itself, frees some field of it before setting it again.
-    pub fn free_first(&self, function: FuncId, ty: TypeId, known: Known) -> bool {
+    pub(crate) fn free_first(&self, function: FuncId, ty: TypeId, known: Known) -> bool {
         let Some(careful) = self.careful.get(&(ty, known)) else { return false };
         match known {
             Known::Global(_) => true,

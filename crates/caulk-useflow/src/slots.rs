@@ -16,10 +16,10 @@ use crate::schedule::Analysis;
 pub type Slot = (TypeId, u64);
 
 /// Where an owning slot is filled first: a function and a line.
-pub type Origin = (FuncId, u32);
+pub(crate) type Origin = (FuncId, u32);
 
 /// Owning slots by the type of their structure.
-pub type OwnedFields = FxHashMap<TypeId, Vec<(Slot, Origin)>>;
+pub(crate) type OwnedFields = FxHashMap<TypeId, Vec<(Slot, Origin)>>;
 
 /// What a function does with slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub struct Released {
 }
 
 /// What the calls of a function free.
-pub fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
+pub(crate) fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
     let calls: Vec<InstId> = view.calls.iter().filter(|(_, c)| c.is_some()).map(|(inst, _)| inst).collect();
     for call in calls {
         let Some(effect) = view.calls[call].clone() else { continue };
@@ -144,7 +144,7 @@ fn pointee_in(view: &View<'_>, cell: caulk_memory::Cell) -> Option<TypeId> {
 }
 
 /// The structures of parameters that live on while several of their fields are freed.
-pub fn released(view: &mut View<'_>, summary: &Summary) -> Vec<Released> {
+pub(crate) fn released(view: &mut View<'_>, summary: &Summary) -> Vec<Released> {
     let mut found: Vec<Released> = Vec::new();
     for action in &summary.actions {
         let (Subject::Value(path), Destination::Free { .. }) = (&action.subject, &action.to) else { continue };
@@ -216,7 +216,7 @@ fn destroyed(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<Des
 }
 
 /// The structure that an argument points to.
-pub fn structure_at(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<(ValueId, TypeId)> {
+pub(crate) fn structure_at(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<(ValueId, TypeId)> {
     let Resolved::Operand(operand) = view.resolve(call, path)? else { return None };
     let base = view.values.of_operand(operand)?.base;
     let ty = view.values.structure(base).or_else(|| declared_structure(view, base))?;
@@ -280,7 +280,7 @@ fn is_seen_to_by_others(view: &View<'_>, call: InstId, base: ValueId) -> bool {
 
 /// Which slots own what they hold, over the whole program.
 #[derive(Debug, Default)]
-pub struct SlotTable {
+pub(crate) struct SlotTable {
     /// Where each slot that receives fresh blocks is filled first.
     filled: FxHashMap<Slot, (FuncId, u32)>,
     freed: FxHashSet<Slot>,
@@ -289,7 +289,7 @@ pub struct SlotTable {
 }
 
 impl SlotTable {
-    pub fn new(program: &Program, analysis: &Analysis) -> Self {
+    pub(crate) fn new(program: &Program, analysis: &Analysis) -> Self {
         let mut table = Self::default();
         for (index, report) in analysis.reports.iter().enumerate() {
             for (slot, line) in &report.slots.filled {
@@ -308,22 +308,22 @@ impl SlotTable {
     }
 
     /// Whether a slot somewhere receives fresh memory and somewhere is freed.
-    pub fn is_owning(&self, slot: &Slot) -> bool {
+    pub(crate) fn is_owning(&self, slot: &Slot) -> bool {
         self.filled.contains_key(slot) && self.freed.contains(slot)
     }
 
     /// Whether a slot somewhere receives fresh memory.
-    pub fn is_filled(&self, slot: &Slot) -> bool {
+    pub(crate) fn is_filled(&self, slot: &Slot) -> bool {
         self.filled.contains_key(slot)
     }
 
-    pub fn is_emptied(&self, slot: &Slot) -> bool {
+    pub(crate) fn is_emptied(&self, slot: &Slot) -> bool {
         self.emptied.contains_key(slot)
     }
 
     /// Whether a slot may be empty when a function ends its structure: who calls that function empties it as well, or is called by
     /// one that does.
-    pub fn is_emptied_before(&self, program: &Program, function: FuncId, slot: &Slot) -> bool {
+    pub(crate) fn is_emptied_before(&self, program: &Program, function: FuncId, slot: &Slot) -> bool {
         let Some(emptiers) = self.emptied.get(slot) else { return false };
         let is_near =
             |caller: FuncId| emptiers.contains(&caller) || program.callees(caller).any(|f| emptiers.contains(&f));
@@ -331,7 +331,7 @@ impl SlotTable {
     }
 
     /// Owning slots of each type with where they are filled first, in the order of their offsets.
-    pub fn by_type(&self) -> OwnedFields {
+    pub(crate) fn by_type(&self) -> OwnedFields {
         let mut filled: Vec<(Slot, (FuncId, u32))> =
             self.filled.iter().map(|(slot, origin)| (*slot, *origin)).collect();
         filled.sort();
@@ -342,12 +342,12 @@ impl SlotTable {
         by_type
     }
 
-    pub fn is_freed(&self, slot: &Slot) -> bool {
+    pub(crate) fn is_freed(&self, slot: &Slot) -> bool {
         self.freed.contains(slot)
     }
 
     /// Where an owning slot is filled first.
-    pub fn origin(&self, slot: &Slot) -> (FuncId, u32) {
+    pub(crate) fn origin(&self, slot: &Slot) -> (FuncId, u32) {
         self.filled[slot]
     }
 }

@@ -13,7 +13,7 @@ use crate::saved::{Initial, SavedLoads};
 
 /// For 64 keys: whether it is known if a call makes facts about them untrue, and if so, whether it does.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Answers {
+pub(crate) struct Answers {
     known: u64,
     stale: u64,
 }
@@ -39,7 +39,7 @@ struct Given {
 
 impl View<'_> {
     /// Drops the facts that a call may have made untrue.
-    pub fn forget_written(&mut self, call: InstId, facts: &mut FactList) {
+    pub(crate) fn forget_written(&mut self, call: InstId, facts: &mut FactList) {
         if facts.is_empty() {
             return;
         }
@@ -93,7 +93,7 @@ impl View<'_> {
 
     /// What is known of a cell that is being written goes on to be known of the values that were read from it, and of what it
     /// held on entry.
-    pub fn carry_over(&mut self, cell: Cell, relation: Relation) -> FactList {
+    pub(crate) fn carry_over(&mut self, cell: Cell, relation: Relation) -> FactList {
         let here = self.keys.here;
         let loads: SmallVec<[InstId; 2]> = self.keys.saved.current(cell, here).collect();
         let mut carried: FactList = loads.into_iter().map(|load| (self.keys.of_inst(load), relation)).collect();
@@ -104,7 +104,7 @@ impl View<'_> {
     }
 
     /// Whether a cell that a caller can name surely holds here what it held when the function was entered.
-    pub fn is_initial(&mut self, cell: Cell, here: (BlockId, InstId)) -> bool {
+    pub(crate) fn is_initial(&mut self, cell: Cell, here: (BlockId, InstId)) -> bool {
         if !matches!(self.values.root(cell.base), ValueNode::Param(_)) {
             return false;
         }
@@ -116,7 +116,7 @@ impl View<'_> {
     }
 
     /// Finds the values that are used after the memory they were read from may have been written.
-    pub fn find_saved_loads(&mut self) {
+    pub(crate) fn find_saved_loads(&mut self) {
         let saved = SavedLoads::new(self.body, &self.values, &self.liveness, &self.homes, |inst, cell| {
             self.writes_cell(inst, cell)
         });

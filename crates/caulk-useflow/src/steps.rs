@@ -4,7 +4,7 @@ use caulk_ir::{BlockId, Body, Inst, InstId, Type};
 
 /// An instruction that matters.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
+pub(crate) struct Step {
     pub inst: InstId,
     /// Matters to facts too, and so to objects that are freed or kept already. The others only name or hold an object.
     pub changes_facts: bool,
@@ -12,14 +12,14 @@ pub struct Step {
 
 /// The steps of each block, in order.
 #[derive(Debug)]
-pub struct Steps {
+pub(crate) struct Steps {
     steps: Vec<Step>,
     /// Where the steps of each block begin; one more at the end.
     starts: Vec<u32>,
 }
 
 impl Steps {
-    pub fn new(body: &Body) -> Self {
+    pub(crate) fn new(body: &Body) -> Self {
         let mut steps = Vec::with_capacity(body.insts.len() / 2);
         let mut starts = Vec::with_capacity(body.blocks.len() + 1);
         for block in body.blocks.values() {
@@ -31,13 +31,13 @@ impl Steps {
     }
 
     /// The steps of a block from an instruction on.
-    pub fn range(&self, block: BlockId, from: InstId) -> std::ops::Range<usize> {
+    pub(crate) fn range(&self, block: BlockId, from: InstId) -> std::ops::Range<usize> {
         let (start, end) = (self.starts[block.0 as usize] as usize, self.starts[block.0 as usize + 1] as usize);
         let skipped = self.steps[start..end].partition_point(|step| step.inst < from);
         start + skipped..end
     }
 
-    pub fn get(&self, index: usize) -> Step {
+    pub(crate) fn get(&self, index: usize) -> Step {
         self.steps[index]
     }
 }

@@ -1,6 +1,7 @@
 //! One look at every body before anything is followed: what whole-program tables need of it.
 
 use caulk_program::{FuncId, GlobalVarId, Program, TypeId};
+use caulk_rules::{Rule, Rules};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
@@ -24,7 +25,7 @@ pub struct Survey {
     pub modified: Modified,
 }
 
-pub fn survey(program: &Program) -> Survey {
+pub(crate) fn survey(program: &Program, rules: &Rules) -> Survey {
     let functions: Vec<FuncId> = program.functions().collect();
     let looks: Vec<_> = functions
         .par_iter()
@@ -32,8 +33,10 @@ pub fn survey(program: &Program) -> Survey {
             Some(body) => {
                 let written = of_body(program, f, &body);
                 let given = given_by_name(program, f, &body);
-                let counters = counted_fields(program, f, &body);
-                (released_types(program, f, &body), popped_globals(program, f, &body), given, written, counters)
+                let counters = rules.all(Rule::Counters, || counted_fields(program, f, &body));
+                let counted = rules.all(Rule::CountedReferences, || released_types(program, f, &body));
+                let popped = rules.all(Rule::Popped, || popped_globals(program, f, &body));
+                (counted, popped, given, written, counters)
             }
             None => (Vec::new(), Vec::new(), Vec::new(), of_declaration(program, f), Vec::new()),
         })

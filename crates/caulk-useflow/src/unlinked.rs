@@ -186,7 +186,7 @@ fn walks_links(view: &View<'_>, phi: InstId, link: Slot) -> bool {
 }
 
 /// Candidates of nodes that are unlinked and left, where other code frees what it unlinks there.
-pub fn left_nodes(analysis: &Analysis) -> Vec<Candidate> {
+pub(crate) fn left_nodes(analysis: &Analysis) -> Vec<Candidate> {
     let mut freed: FxHashSet<(Slot, Place)> = FxHashSet::default();
     let mut made: FxHashMap<TypeId, (FuncId, u32)> = FxHashMap::default();
     for (index, report) in analysis.reports.iter().enumerate() {

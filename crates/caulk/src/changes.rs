@@ -18,7 +18,7 @@ use crate::error::Error;
 /// Largest file that is compared; what is larger is generated, and counts as new.
 const MAX_FILE: usize = 64 << 20;
 
-pub struct Revision {
+pub(crate) struct Revision {
     git: PathBuf,
     top: PathBuf,
     runner: Runner,
@@ -29,7 +29,7 @@ pub struct Revision {
 
 impl Revision {
     /// Finds a commit, before any work is done.
-    pub fn find(name: &str, folder: &Path, lifeline: &Lifeline) -> Result<Self, Error> {
+    pub(crate) fn find(name: &str, folder: &Path, lifeline: &Lifeline) -> Result<Self, Error> {
         let git = find_program(Path::new("git"));
         let git = git.ok_or_else(|| Error::Usage("--changed-since needs git, which is not installed".to_owned()))?;
         let no_repository = || {
@@ -68,7 +68,7 @@ impl Revision {
     }
 
     /// What changed in these files, which are given relative to `root`.
-    pub fn changed(&self, root: &Path, files: &BTreeSet<String>, program: &Program) -> Result<Changed, Error> {
+    pub(crate) fn changed(&self, root: &Path, files: &BTreeSet<String>, program: &Program) -> Result<Changed, Error> {
         let mut changed = Changed { since: self.name.clone(), ..Changed::default() };
         for file in files {
             let path = root.join(file);

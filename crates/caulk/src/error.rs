@@ -5,7 +5,7 @@ use std::io;
 /// Exit statuses, as documented in the README.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Exit {
+pub(crate) enum Exit {
     /// Nothing found and everything read.
     Clean = 0,
     /// Leaks were found.
@@ -17,7 +17,7 @@ pub enum Exit {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub(crate) enum Error {
     #[error(transparent)]
     Capture(#[from] caulk_capture::CaptureError),
     #[error(transparent)]

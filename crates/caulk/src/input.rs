@@ -13,6 +13,7 @@ use caulk_models::Models;
 use caulk_process::{Limits, Runner};
 use caulk_program::{FuncId, Program, ProgramConfig, UnitId, UnitInput};
 use caulk_report::{ReportConfig, terminal};
+use caulk_rules::Rule;
 use caulk_useflow::{Analysis, UseflowConfig};
 
 use crate::arguments::{InputOptions, ModelOptions};
@@ -27,7 +28,7 @@ const DEFAULT_CACHE: &str = ".caulk";
 const MAX_THREADS: usize = 256;
 
 /// Everything that was read.
-pub struct Read {
+pub(crate) struct Read {
     pub units: Vec<ReadUnit>,
     pub lost: Vec<LostUnit>,
     /// How many units there should have been.
@@ -49,7 +50,7 @@ pub struct Read {
     pub compiled: Vec<SystemTime>,
 }
 
-pub struct ReadUnit {
+pub(crate) struct ReadUnit {
     pub unit: PackedUnit,
     /// The object file it is compiled to, where the database says so.
     pub output_hint: Option<String>,
@@ -57,27 +58,27 @@ pub struct ReadUnit {
 
 impl Read {
     /// The exit status of a command that did its work on what was read.
-    pub fn exit(&self) -> Exit {
+    pub(crate) fn exit(&self) -> Exit {
         if self.lost.is_empty() { Exit::Clean } else { Exit::Incomplete }
     }
 
-    pub fn is_context(&self, unit: UnitId) -> bool {
+    pub(crate) fn is_context(&self, unit: UnitId) -> bool {
         unit.index() >= self.named
     }
 
     /// Whether a function is in what the user named.
-    pub fn is_wanted(&self, program: &Program, function: FuncId) -> bool {
+    pub(crate) fn is_wanted(&self, program: &Program, function: FuncId) -> bool {
         let info = program.function(function);
         let is_named = |file: &str| self.focus.iter().any(|named| Path::new(file).starts_with(named));
         !self.is_context(info.unit) && (self.focus.is_empty() || info.file.is_some_and(is_named))
     }
 }
 
-pub fn threads(options: &InputOptions) -> usize {
+pub(crate) fn threads(options: &InputOptions) -> usize {
     options.jobs.map_or_else(cores, usize::from).min(MAX_THREADS)
 }
 
-pub fn cores() -> usize {
+pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
@@ -93,12 +94,12 @@ fn runner(options: &InputOptions) -> Runner {
 }
 
 /// What the user named, and the neighbours that define what it lacks.
-pub fn read(options: &InputOptions) -> Result<Read, Error> {
-    read_with(options, !options.no_neighbours)
+pub(crate) fn read(options: &InputOptions) -> Result<Read, Error> {
+    read_with(options, !options.no_neighbours && options.rules.is_on(Rule::Neighbours))
 }
 
 /// What the user named, alone.
-pub fn read_given(options: &InputOptions) -> Result<Read, Error> {
+pub(crate) fn read_given(options: &InputOptions) -> Result<Read, Error> {
     let mut list = collect_jobs(options)?;
     let focus = std::mem::take(&mut list.focus);
     list.jobs.retain(|job| focus.is_empty() || focus.iter().any(|named| job.path().starts_with(named)));
@@ -123,7 +124,9 @@ fn read_jobs(list: JobList, options: &InputOptions, with_neighbours: bool) -> Re
     bar.finish_and_clear();
     let is_bare = list.databases.is_empty();
     let context = if with_neighbours && is_bare {
-        neighbours::read(&list, &results, &config, options)
+        let context = neighbours::read(&list, &results, &config, options);
+        options.rules.note(Rule::Neighbours, context.units.len());
+        context
     } else {
         Context::default()
     };
@@ -180,7 +183,7 @@ fn open_cache(place: &Destination) -> Result<Cache, Error> {
     Cache::open_at(place).map_err(|source| Error::Cache { folder: place.to_string(), source })
 }
 
-pub fn current_folder() -> Result<PathBuf, Error> {
+pub(crate) fn current_folder() -> Result<PathBuf, Error> {
     std::env::current_dir().map_err(|e| Error::Usage(format!("the current directory is gone: {e}")))
 }
 
@@ -238,12 +241,16 @@ fn tell_lost(read: &Read) {
 }
 
 /// Links what was read, on as many threads as were asked for. The units move into the program.
-pub fn link(read: &mut Read, options: &InputOptions) -> Result<Program, Error> {
+pub(crate) fn link(read: &mut Read, options: &InputOptions) -> Result<Program, Error> {
     let inputs = std::mem::take(&mut read.units)
         .into_iter()
         .map(|unit| UnitInput { packed: unit.unit, output_hint: unit.output_hint })
         .collect();
-    let config = ProgramConfig { settled_variables: read.settled.clone(), ..ProgramConfig::default() };
+    let config = ProgramConfig {
+        settled_variables: read.settled.clone(),
+        rules: options.rules.clone(),
+        ..ProgramConfig::default()
+    };
     let spinner = progress::spinner("linking", options.quiet);
     let program = in_pool(options, || Program::link(inputs, config));
     spinner.finish_and_clear();
@@ -251,7 +258,7 @@ pub fn link(read: &mut Read, options: &InputOptions) -> Result<Program, Error> {
 }
 
 /// Runs something on as many threads as were asked for.
-pub fn in_pool<T: Send>(options: &InputOptions, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
+pub(crate) fn in_pool<T: Send>(options: &InputOptions, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
     let threads = threads(options);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -261,7 +268,7 @@ pub fn in_pool<T: Send>(options: &InputOptions, work: impl FnOnce() -> T + Send)
 }
 
 /// A program with what stage one found out about it.
-pub struct Analysed {
+pub(crate) struct Analysed {
     pub read: Read,
     pub program: Program,
     pub models: Models,
@@ -271,13 +278,13 @@ pub struct Analysed {
 
 impl Analysed {
     /// Whether a function is in what the user named.
-    pub fn is_wanted(&self, function: FuncId) -> bool {
+    pub(crate) fn is_wanted(&self, function: FuncId) -> bool {
         self.read.is_wanted(&self.program, function)
     }
 }
 
 /// How findings are reported, with what the settings say of it.
-pub fn report_config(options: &InputOptions) -> ReportConfig {
+pub(crate) fn report_config(options: &InputOptions) -> ReportConfig {
     let mut config = ReportConfig::default();
     if !options.system_folders.is_empty() {
         config.system_folders = options.system_folders.clone();
@@ -286,14 +293,15 @@ pub fn report_config(options: &InputOptions) -> ReportConfig {
 }
 
 /// Reads, links and runs stage one.
-pub fn analyse(options: &InputOptions, models: &ModelOptions) -> Result<Analysed, Error> {
+pub(crate) fn analyse(options: &InputOptions, models: &ModelOptions) -> Result<Analysed, Error> {
     analyse_with(options, Models::with_files(&models.models)?, UseflowConfig::default())
 }
 
 /// Likewise, with other models and bounds.
-pub fn analyse_with(options: &InputOptions, models: Models, config: UseflowConfig) -> Result<Analysed, Error> {
+pub(crate) fn analyse_with(options: &InputOptions, models: Models, config: UseflowConfig) -> Result<Analysed, Error> {
     let mut read = read(options)?;
     let program = link(&mut read, options)?;
+    let config = UseflowConfig { rules: options.rules.clone(), ..config };
     let spinner = progress::spinner("stage one", options.quiet);
     let mut analysis = in_pool(options, || caulk_useflow::analyse(&program, &models, &config))?;
     spinner.finish_and_clear();
@@ -304,11 +312,16 @@ pub fn analyse_with(options: &InputOptions, models: Models, config: UseflowConfi
     Ok(Analysed { read, program, models, config, analysis })
 }
 
+/// Stage two uses the rules that stage one used.
+pub(crate) fn explore_config(config: &UseflowConfig) -> ExploreConfig {
+    ExploreConfig { rules: config.rules.clone(), ..ExploreConfig::default() }
+}
+
 /// Runs stage two on what stage one found.
-pub fn explore(options: &InputOptions, analysed: &Analysed) -> Result<Exploration, Error> {
+pub(crate) fn explore(options: &InputOptions, analysed: &Analysed) -> Result<Exploration, Error> {
     let Analysed { program, config, analysis, .. } = analysed;
     let spinner = progress::spinner("stage two", options.quiet);
-    let exploration = in_pool(options, || run_stage_two(program, config, analysis, &ExploreConfig::default()));
+    let exploration = in_pool(options, || run_stage_two(program, config, analysis, &explore_config(config)));
     spinner.finish_and_clear();
     exploration
 }

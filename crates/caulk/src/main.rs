@@ -86,6 +86,7 @@ fn run(command: &Command) -> Result<Exit, Error> {
         Command::Why(options) => commands::why::run(options),
         Command::Init => commands::init::run(),
         Command::Explain(options) => commands::explain::run(options),
+        Command::Rules => commands::rules::run(),
         Command::Completions(options) => commands::generate::completions(options),
         Command::Man(options) => commands::generate::man(options),
     }

@@ -12,7 +12,7 @@ macro_rules! tell {
 
 pub(crate) use tell;
 
-pub fn write_message(message: fmt::Arguments<'_>) {
+pub(crate) fn write_message(message: fmt::Arguments<'_>) {
     let text = terminal::lines(&format!("caulk: {message}"));
     // Where no message can be written, that cannot be told either.
     let _ = std::io::stderr().lock().write_all(text.as_bytes());

@@ -22,7 +22,7 @@ const MAX_TOLD: usize = 4;
 
 /// What was read besides what was named.
 #[derive(Default)]
-pub struct Context {
+pub(crate) struct Context {
     pub units: Vec<PackedUnit>,
     /// Symbols of variables in them that no source nearby writes.
     pub settled: Vec<String>,
@@ -30,7 +30,7 @@ pub struct Context {
 
 type Outcome = Result<ReadUnit, LostUnit>;
 
-pub fn read(list: &JobList, results: &[Outcome], config: &Config, options: &InputOptions) -> Context {
+pub(crate) fn read(list: &JobList, results: &[Outcome], config: &Config, options: &InputOptions) -> Context {
     let named = Named::new(list, results, &report_config(options));
     let bounds = NeighbourConfig::default();
     let given: Vec<PathBuf> = list.jobs.iter().map(|job| job.path().to_owned()).collect();

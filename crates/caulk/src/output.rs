@@ -9,24 +9,24 @@ use std::io::{self, ErrorKind, StdoutLock, Write};
 use caulk_report::terminal;
 
 /// Writes bytes as they are, for formats with rules of their own; [`Output::line`] and [`Output::text`] are for people.
-pub struct Output {
+pub(crate) struct Output {
     stdout: StdoutLock<'static>,
     is_gone: bool,
 }
 
 impl Output {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { stdout: std::io::stdout().lock(), is_gone: false }
     }
 
     /// One line, whatever is in the names it speaks of.
-    pub fn line(&mut self, line: fmt::Arguments<'_>) -> io::Result<()> {
+    pub(crate) fn line(&mut self, line: fmt::Arguments<'_>) -> io::Result<()> {
         let line = terminal::line(&line.to_string()) + "\n";
         self.write_all(line.as_bytes())
     }
 
     /// Text of several lines, each of which was made harmless or has no names in it.
-    pub fn text(&mut self, text: &str) -> io::Result<()> {
+    pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
         self.write_all(terminal::lines(text).as_bytes())
     }
 
@@ -58,10 +58,10 @@ impl Write for Output {
 
 /// Lines that are put together before they are written.
 #[derive(Default)]
-pub struct Lines(pub String);
+pub(crate) struct Lines(pub String);
 
 impl Lines {
-    pub fn line(&mut self, line: fmt::Arguments<'_>) {
+    pub(crate) fn line(&mut self, line: fmt::Arguments<'_>) {
         self.0.push_str(&terminal::line(&line.to_string()));
         self.0.push('\n');
     }

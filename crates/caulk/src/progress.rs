@@ -10,7 +10,7 @@ fn target(quiet: bool) -> ProgressDrawTarget {
 }
 
 /// For work that does not say how far it is.
-pub fn spinner(what: &'static str, quiet: bool) -> ProgressBar {
+pub(crate) fn spinner(what: &'static str, quiet: bool) -> ProgressBar {
     const TICK: Duration = Duration::from_millis(120);
     let style = ProgressStyle::with_template("{prefix:>9} {spinner} {elapsed}")
         .expect("the template is a constant and well formed");
@@ -19,7 +19,7 @@ pub fn spinner(what: &'static str, quiet: bool) -> ProgressBar {
     spinner
 }
 
-pub fn bar(length: usize, what: &'static str, quiet: bool) -> ProgressBar {
+pub(crate) fn bar(length: usize, what: &'static str, quiet: bool) -> ProgressBar {
     let style = ProgressStyle::with_template("{prefix:>9} [{bar:30}] {pos}/{len} {wide_msg}")
         .expect("the template is a constant and well formed")
         .progress_chars("=> ");

@@ -12,7 +12,7 @@ use crate::arguments::CheckOptions;
 use crate::error::Error;
 use crate::input::{Analysed, Read};
 
-pub struct Wanted {
+pub(crate) struct Wanted {
     root: PathBuf,
     focus: Vec<PathBuf>,
     only: PathGlobs,
@@ -20,7 +20,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    pub fn new(options: &CheckOptions, read: &Read) -> Result<Self, Error> {
+    pub(crate) fn new(options: &CheckOptions, read: &Read) -> Result<Self, Error> {
         let bases: Vec<PathBuf> = std::iter::once(read.root.clone()).chain(options.input.settings.clone()).collect();
         Ok(Self {
             root: read.root.clone(),
@@ -30,12 +30,12 @@ impl Wanted {
         })
     }
 
-    pub fn is_all(&self) -> bool {
+    pub(crate) fn is_all(&self) -> bool {
         self.focus.is_empty() && self.only.is_empty() && self.exclude.is_empty()
     }
 
     /// Whether only a part of what is found is wanted, by name.
-    pub fn is_part(&self) -> bool {
+    pub(crate) fn is_part(&self) -> bool {
         !self.focus.is_empty() || !self.only.is_empty()
     }
 
@@ -46,7 +46,7 @@ impl Wanted {
     }
 
     /// Leaves out candidates that cannot become findings that are wanted, so that no time is spent on them.
-    pub fn narrow(&self, analysed: &mut Analysed, config: &ReportConfig) {
+    pub(crate) fn narrow(&self, analysed: &mut Analysed, config: &ReportConfig) {
         if self.is_all() {
             return;
         }
@@ -65,7 +65,7 @@ impl Wanted {
     }
 
     /// Files of findings, and others by the same kind of path, whose findings are not wanted.
-    pub fn unwanted<'a>(&self, found: &'a [Finding], others: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
+    pub(crate) fn unwanted<'a>(&self, found: &'a [Finding], others: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
         let files = found.iter().flat_map(Finding::places).map(|site| site.file.as_str()).chain(others);
         let files: BTreeSet<&str> = files.collect();
         files.into_iter().filter(|file| !self.has(&self.root.join(file))).map(str::to_owned).collect()

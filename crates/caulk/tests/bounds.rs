@@ -61,6 +61,7 @@ fn tiny_bounds_and_threads_change_nothing() {
     let models = Models::bundled();
     let program = program();
     let tiny = UseflowConfig {
+        rules: Default::default(),
         max_question_size: 1,
         max_callback_depth: 1,
         max_alternatives: 2,

@@ -107,7 +107,7 @@ fn leaks_of_neighbours() {
     let run = project.run(&["check", "a.c", "--quiet"]);
     assert_eq!(run.status, 1, "{}", run.stderr);
     assert_eq!(run.stdout.lines().count(), 1, "{}", run.stdout);
-    run.prints(&["a.c:4:5: `p` is leaked here"]);
+    run.prints(&["a.c:4:5: `p` allocated by make() is not freed"]);
     let candidates = project.run(&["candidates", "a.c"]);
     assert!(candidates.stdout.contains("a.c:4:") && !candidates.stdout.contains("s.c:"), "{}", candidates.stdout);
     let summaries = project.run(&["summaries", "a.c"]);

@@ -33,7 +33,7 @@ fn works(project: &Project, caulk: &Path) {
     command.current_dir(project.root()).args(["check", "-q", "a.c"]);
     let run = finished(command.output().expect("it can be run"));
     assert_eq!(run.status, 1, "{}", run.stderr);
-    assert!(run.stdout.starts_with("a.c:7:5: `p` is leaked here"), "{}", run.stdout);
+    assert!(run.stdout.starts_with("a.c:7:5: `p` allocated by malloc() is not freed on return"), "{}", run.stdout);
 }
 
 #[test]

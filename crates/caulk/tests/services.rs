@@ -77,7 +77,7 @@ fn what_services_read_of_sarif() {
     let rule = &run["tool"]["driver"]["rules"][1];
     assert_eq!(rule["helpUri"], "https://cwe.mitre.org/data/definitions/401.html");
     assert_eq!(rule["properties"]["security-severity"], "5.0");
-    assert_eq!((&run["results"][0]["level"], &run["results"][0]["rank"]), (&"error".into(), &90.0.into()));
+    assert_eq!((&run["results"][0]["level"], &run["results"][0]["rank"]), (&"error".into(), &90.into()));
 }
 
 /// A project in a git repository, and a PATH on which `caulk` is the one under test.

@@ -14,7 +14,7 @@ fn settings_stand_in_for_options() {
     assert_eq!((run.status, run.stderr.as_str()), (1, ""));
     assert_eq!(json(&run.stdout)["findings"][0]["variable"], "p");
     assert!(!project.path(".caulk").exists());
-    project.run(&["check", "--format", "text"]).prints(&["leak.c:7:5: `p` is leaked here"]);
+    project.run(&["check", "--format", "text"]).prints(&["leak.c:7:5: `p` allocated by malloc() is not freed"]);
     project.run(&["check", "--no-config"]).fails(&["no compilation database found"]);
     project.run(&["ir"]).prints(&["define @leak"]);
 }

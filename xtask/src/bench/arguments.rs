@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 /// Measure what Caulk costs next to clang alone, on C code that comes by package name.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Bench {
+pub(crate) struct Bench {
     #[command(subcommand)]
     pub other: Option<Other>,
 
@@ -37,13 +37,13 @@ pub struct Bench {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Other {
+pub(crate) enum Other {
     Growth(Growth),
 }
 
 /// Measure time and memory against the size of the program, and draw it.
 #[derive(Debug, Args)]
-pub struct Growth {
+pub(crate) struct Growth {
     #[command(flatten)]
     pub common: Common,
 
@@ -62,14 +62,14 @@ pub struct Growth {
 
 impl Growth {
     /// As `bench growth` runs without options.
-    pub fn of(common: Common) -> Self {
+    pub(crate) fn of(common: Common) -> Self {
         let number = |number| NonZeroUsize::new(number).expect("it is not zero");
         Self { common, runs: number(1), sizes: number(7), from: number(10_000) }
     }
 }
 
 #[derive(Debug, Args)]
-pub struct Common {
+pub(crate) struct Common {
     /// Measure a project of this machine by its compilation database (may be given several times). The corpora are then
     /// left out unless named.
     #[arg(long, value_name = "DIR")]
@@ -105,13 +105,13 @@ pub struct Common {
 }
 
 impl Common {
-    pub fn jobs(&self) -> usize {
+    pub(crate) fn jobs(&self) -> usize {
         self.jobs.map_or_else(crate::bench::machine::cores, usize::from)
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CaulkCommand {
+pub(crate) enum CaulkCommand {
     Ir,
     Program,
     Candidates,
@@ -119,7 +119,7 @@ pub enum CaulkCommand {
 }
 
 impl CaulkCommand {
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             CaulkCommand::Ir => "ir",
             CaulkCommand::Program => "program",

@@ -8,14 +8,14 @@ use anyhow::{Context, Result, ensure};
 use crate::bench::repository;
 
 /// Builds Caulk as users get it, and says where it is.
-pub fn caulk(target: &Path) -> Result<PathBuf> {
+pub(crate) fn caulk(target: &Path) -> Result<PathBuf> {
     let status = cargo(&["build", "--release", "--package", "caulk"]).status().context("cannot run cargo")?;
     ensure!(status.success(), "Caulk does not build; --caulk PATH measures one that is built already");
     Ok(target.join("release/caulk"))
 }
 
 /// The Caulk that was asked for, else one that is built.
-pub fn given_or_built(given: Option<&Path>, target: &Path) -> Result<PathBuf> {
+pub(crate) fn given_or_built(given: Option<&Path>, target: &Path) -> Result<PathBuf> {
     match given {
         Some(path) => path.canonicalize().with_context(|| format!("there is no {}", path.display())),
         None => caulk(target),
@@ -23,7 +23,7 @@ pub fn given_or_built(given: Option<&Path>, target: &Path) -> Result<PathBuf> {
 }
 
 /// The folder for all that is built.
-pub fn target_folder() -> Result<PathBuf> {
+pub(crate) fn target_folder() -> Result<PathBuf> {
     let output = cargo(&["metadata", "--no-deps", "--format-version", "1"]).output().context("cannot run cargo")?;
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).context("cannot read cargo metadata")?;
     let folder = metadata["target_directory"].as_str().context("cargo metadata names no target directory")?;

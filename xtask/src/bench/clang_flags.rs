@@ -15,14 +15,14 @@ const PROBE: &str = "-DCAULK_BENCH_PROBE";
 
 /// What Caulk adds to the flags of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClangFlags {
+pub(crate) struct ClangFlags {
     pub before: Vec<String>,
     pub after: Vec<String>,
 }
 
 impl ClangFlags {
     /// Runs `caulk COMMAND` on a file in `folder` with a recorder in the place of `clang`.
-    pub fn learn(caulk: &Path, command: &str, clang: &Path, folder: &Path) -> Result<Self> {
+    pub(crate) fn learn(caulk: &Path, command: &str, clang: &Path, folder: &Path) -> Result<Self> {
         fs::create_dir_all(folder)?;
         let source = folder.join("probe.c");
         let record = folder.join("arguments");

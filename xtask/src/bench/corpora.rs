@@ -15,7 +15,7 @@ struct File {
 /// One entry; the comment at the head of the file says what the fields mean.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Corpus {
+pub(crate) struct Corpus {
     pub name: String,
     #[serde(rename = "crate")]
     pub package: String,
@@ -38,18 +38,18 @@ pub struct Corpus {
 
 /// Which corpora a run is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Choice<'a> {
+pub(crate) enum Choice<'a> {
     Usual,
     All,
     Named(&'a [String]),
 }
 
-pub fn read(path: &Path) -> Result<Vec<Corpus>> {
+pub(crate) fn read(path: &Path) -> Result<Vec<Corpus>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     parse(&text).with_context(|| format!("in {}", path.display()))
 }
 
-pub fn parse(text: &str) -> Result<Vec<Corpus>> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Corpus>> {
     let corpora = toml::from_str::<File>(text)?.corpus;
     for (at, corpus) in corpora.iter().enumerate() {
         ensure!(!corpus.files.is_empty(), "{} lists no files", corpus.name);
@@ -59,7 +59,7 @@ pub fn parse(text: &str) -> Result<Vec<Corpus>> {
     Ok(corpora)
 }
 
-pub fn choose<'c>(corpora: &'c [Corpus], choice: &Choice) -> Result<Vec<&'c Corpus>> {
+pub(crate) fn choose<'c>(corpora: &'c [Corpus], choice: &Choice) -> Result<Vec<&'c Corpus>> {
     match choice {
         Choice::Usual => Ok(corpora.iter().filter(|corpus| !corpus.growth_only).collect()),
         Choice::All => Ok(corpora.iter().collect()),

@@ -8,7 +8,7 @@ use serde_json::json;
 
 /// One entry of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
+pub(crate) struct Command {
     pub directory: PathBuf,
     /// Absolute.
     pub file: PathBuf,
@@ -21,7 +21,7 @@ impl From<&CompileJob> for Command {
     }
 }
 
-pub fn write(path: &Path, commands: &[Command]) -> Result<()> {
+pub(crate) fn write(path: &Path, commands: &[Command]) -> Result<()> {
     let entries: Vec<_> = commands.iter().map(entry).collect();
     let text = serde_json::to_string_pretty(&entries)?;
     std::fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))

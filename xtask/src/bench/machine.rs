@@ -3,12 +3,12 @@
 use std::fs;
 use std::process::Command;
 
-pub fn cores() -> usize {
+pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// "2 cores, Name of the Processor, 24 GB".
-pub fn describe() -> String {
+pub(crate) fn describe() -> String {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let model = field(&cpu, "model name").unwrap_or("unknown processor");
@@ -22,14 +22,14 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// The first line a program prints, such as its version; nothing if it is not there.
-pub fn first_line(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str]) -> Option<String> {
+pub(crate) fn first_line(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok().filter(|output| output.status.success())?;
     let text = String::from_utf8_lossy(&output.stdout);
     text.lines().next().map(|line| line.trim().to_owned())
 }
 
 /// Seconds that all processors together were busy since the machine started.
-pub fn busy_seconds() -> Option<f64> {
+pub(crate) fn busy_seconds() -> Option<f64> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     busy_ticks(stat.lines().next()?).map(|ticks| ticks as f64 / ticks_per_second())
 }
@@ -40,7 +40,7 @@ fn ticks_per_second() -> f64 {
 }
 
 /// Seconds that the processes of a group have used, with children they have waited for.
-pub fn group_cpu_seconds(group: u32) -> f64 {
+pub(crate) fn group_cpu_seconds(group: u32) -> f64 {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let stats = entries.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
     stats.filter_map(|stat| ticks_in_group(&stat, group)).sum::<u64>() as f64 / ticks_per_second()

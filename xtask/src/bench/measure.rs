@@ -8,59 +8,59 @@ use crate::bench::project::Project;
 use crate::bench::tools::{Sample, Setting, Tool};
 
 /// A tool, and how often it runs on each project.
-pub struct Entry {
+pub(crate) struct Entry {
     pub tool: Box<dyn Tool>,
     pub runs: usize,
 }
 
 /// All runs of one tool on one project. There is at least one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Measured {
+pub(crate) struct Measured {
     pub tool: String,
     pub runs: Vec<Sample>,
 }
 
 impl Measured {
     /// The fastest run is the one least disturbed.
-    pub fn cpu(&self) -> f64 {
+    pub(crate) fn cpu(&self) -> f64 {
         self.runs.iter().map(|run| run.usage.cpu_seconds).fold(f64::INFINITY, f64::min)
     }
 
-    pub fn wall(&self) -> f64 {
+    pub(crate) fn wall(&self) -> f64 {
         self.runs.iter().map(|run| run.usage.wall_seconds).fold(f64::INFINITY, f64::min)
     }
 
     /// How much more processor time the slowest run took than the fastest, as a part of it.
-    pub fn spread(&self) -> f64 {
+    pub(crate) fn spread(&self) -> f64 {
         let most = self.runs.iter().map(|run| run.usage.cpu_seconds).fold(0.0, f64::max);
         most / self.cpu() - 1.0
     }
 
     /// The largest of all runs: memory is not disturbed by others, only by chance.
-    pub fn peak_kilobytes(&self) -> u64 {
+    pub(crate) fn peak_kilobytes(&self) -> u64 {
         self.runs.iter().map(|run| run.usage.peak_kilobytes).max().unwrap_or(0)
     }
 
-    pub fn own_peak_kilobytes(&self) -> Option<u64> {
+    pub(crate) fn own_peak_kilobytes(&self) -> Option<u64> {
         self.runs.iter().filter_map(|run| run.usage.own_peak_kilobytes).max()
     }
 
-    pub fn leaks(&self) -> Option<usize> {
+    pub(crate) fn leaks(&self) -> Option<usize> {
         self.runs.last().and_then(|run| run.leaks)
     }
 
-    pub fn is_cut_off(&self) -> bool {
+    pub(crate) fn is_cut_off(&self) -> bool {
         self.runs.iter().any(|run| run.is_cut_off)
     }
 
-    pub fn failed_units(&self) -> usize {
+    pub(crate) fn failed_units(&self) -> usize {
         self.runs.iter().map(|run| run.failed_units).max().unwrap_or(0)
     }
 }
 
 /// Everything measured on one project; the first tool is clang alone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ProjectResult {
+pub(crate) struct ProjectResult {
     pub project: String,
     pub units: usize,
     pub lines: usize,
@@ -71,12 +71,12 @@ pub struct ProjectResult {
 
 impl ProjectResult {
     /// Processor time relative to clang alone.
-    pub fn ratio(&self, tool: &Measured) -> f64 {
+    pub(crate) fn ratio(&self, tool: &Measured) -> f64 {
         tool.cpu() / self.tools[0].cpu()
     }
 }
 
-pub fn measure(project: &Project, entries: &mut [Entry], setting: &Setting) -> Result<ProjectResult> {
+pub(crate) fn measure(project: &Project, entries: &mut [Entry], setting: &Setting) -> Result<ProjectResult> {
     for entry in entries.iter_mut() {
         let tool = &mut entry.tool;
         tool.prepare(project, setting).with_context(|| format!("preparing {} on {}", tool.name(), project.name))?;

@@ -1,22 +1,22 @@
 //! `bench`: what Caulk costs, next to clang alone and to its peers, all in one run.
 
-pub mod arguments;
-pub mod build;
+pub(crate) mod arguments;
+pub(crate) mod build;
 mod clang_flags;
 mod corpora;
 mod database;
-pub mod growth;
-pub mod machine;
-pub mod measure;
+pub(crate) mod growth;
+pub(crate) mod machine;
+pub(crate) mod measure;
 mod packages;
-pub mod project;
-pub mod report;
+pub(crate) mod project;
+pub(crate) mod report;
 mod side_by_side;
 #[cfg(test)]
 mod smoke;
 mod sources;
-pub mod tools;
-pub mod usage;
+pub(crate) mod tools;
+pub(crate) mod usage;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -32,7 +32,7 @@ use tools::{CacheUse, Caulk, ClangBitcode, Setting};
 
 /// What every measure starts from.
 #[derive(Debug)]
-pub struct Ground {
+pub(crate) struct Ground {
     pub caulk: PathBuf,
     command: CaulkCommand,
     pub bitcode: ClangBitcode,
@@ -42,7 +42,7 @@ pub struct Ground {
 }
 
 impl Ground {
-    pub fn lay(common: &Common) -> Result<Self> {
+    pub(crate) fn lay(common: &Common) -> Result<Self> {
         let target = build::target_folder()?;
         let caulk = build::given_or_built(common.caulk.as_deref(), &target)?;
         let work = target.join("bench");
@@ -56,12 +56,12 @@ impl Ground {
         })
     }
 
-    pub fn header(&self) -> Header {
+    pub(crate) fn header(&self) -> Header {
         Header::new(self.setting.jobs, &self.caulk, &self.setting.clang)
     }
 
     /// clang alone, and Caulk with these uses of its cache.
-    pub fn entries(&self, runs: usize, caches: &[CacheUse]) -> Vec<Entry> {
+    pub(crate) fn entries(&self, runs: usize, caches: &[CacheUse]) -> Vec<Entry> {
         let mut entries = vec![Entry { tool: Box::new(self.bitcode.clone()), runs }];
         entries.extend(caches.iter().map(|&cache| {
             let caulk = Caulk { path: self.caulk.clone(), command: self.command, cache };
@@ -71,7 +71,7 @@ impl Ground {
     }
 }
 
-pub fn run(arguments: &Bench) -> Result<()> {
+pub(crate) fn run(arguments: &Bench) -> Result<()> {
     if let Some(Other::Growth(arguments)) = &arguments.other {
         return growth::run(arguments);
     }
@@ -98,6 +98,6 @@ pub fn run(arguments: &Bench) -> Result<()> {
 }
 
 /// The root of this repository: chores are run where they were built.
-pub fn repository() -> &'static Path {
+pub(crate) fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository")
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 #[derive(Debug, Default)]
-pub struct Packages {
+pub(crate) struct Packages {
     /// By name: version and folder. Names of corpora are unique, although cargo allows several versions of a package.
     folders: HashMap<String, Vec<(String, PathBuf)>>,
 }
@@ -27,7 +27,7 @@ struct Package {
 
 impl Packages {
     /// Fetches what `manifest` depends on. Nothing is built.
-    pub fn fetch(manifest: &Path) -> Result<Self> {
+    pub(crate) fn fetch(manifest: &Path) -> Result<Self> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let output = Command::new(cargo)
             .args(["metadata", "--locked", "--format-version", "1", "--manifest-path"])
@@ -51,7 +51,7 @@ impl Packages {
     }
 
     /// The folder of exactly this version.
-    pub fn exactly(&self, name: &str, version: &str) -> Result<&Path> {
+    pub(crate) fn exactly(&self, name: &str, version: &str) -> Result<&Path> {
         let known = self.folders.get(name).with_context(|| format!("package {name} was not fetched"))?;
         let found = known.iter().find(|(other, _)| other == version);
         found
@@ -60,7 +60,7 @@ impl Packages {
     }
 
     /// The folder of a package of which there is one version.
-    pub fn any(&self, name: &str) -> Result<&Path> {
+    pub(crate) fn any(&self, name: &str) -> Result<&Path> {
         let known = self.folders.get(name).with_context(|| format!("package {name} was not fetched"))?;
         Ok(&known[0].1)
     }

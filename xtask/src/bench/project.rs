@@ -11,7 +11,7 @@ use crate::bench::packages::Packages;
 use crate::bench::{database, repository, sources};
 
 #[derive(Debug)]
-pub struct Project {
+pub(crate) struct Project {
     pub name: String,
     pub database: PathBuf,
     pub jobs: Vec<CompileJob>,
@@ -22,12 +22,12 @@ pub struct Project {
 }
 
 impl Project {
-    pub fn total_lines(&self) -> usize {
+    pub(crate) fn total_lines(&self) -> usize {
         self.lines.iter().sum()
     }
 
     /// A project that has a database.
-    pub fn from_database(name: &str, database: &Path, work: &Path) -> Result<Self> {
+    pub(crate) fn from_database(name: &str, database: &Path, work: &Path) -> Result<Self> {
         let folder = work.join(name);
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let request = Request { database: Some(database.to_owned()), cwd: folder.clone(), ..Request::default() };
@@ -49,7 +49,7 @@ impl Project {
         Self::from_database(&corpus.name, &path, work)
     }
 
-    pub fn from_folder(folder: &Path, work: &Path) -> Result<Self> {
+    pub(crate) fn from_folder(folder: &Path, work: &Path) -> Result<Self> {
         let folder = folder.canonicalize().with_context(|| format!("no folder {}", folder.display()))?;
         let Some(name) = folder.file_name() else { bail!("{} has no name", folder.display()) };
         Self::from_database(&name.to_string_lossy(), &find_database(&folder)?, work)
@@ -57,7 +57,7 @@ impl Project {
 }
 
 /// The projects that were asked for; `usual` are the corpora when nothing is.
-pub fn load(common: &Common, usual: &Choice, work: &Path) -> Result<Vec<Project>> {
+pub(crate) fn load(common: &Common, usual: &Choice, work: &Path) -> Result<Vec<Project>> {
     let choice = match common {
         Common { all: true, .. } => Some(Choice::All),
         Common { corpus, .. } if !corpus.is_empty() => Some(Choice::Named(corpus)),

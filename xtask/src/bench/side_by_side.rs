@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use crate::bench::usage::{self, Usage, Watch};
 
 #[derive(Debug)]
-pub struct Finished {
+pub(crate) struct Finished {
     /// Processor time is summed, wall time is that of the whole.
     pub usage: Usage,
     /// Whether the unit was done, in order.
@@ -22,18 +22,18 @@ pub struct Finished {
 }
 
 impl Finished {
-    pub fn failed_units(&self) -> usize {
+    pub(crate) fn failed_units(&self) -> usize {
         self.succeeded.iter().filter(|done| !**done).count()
     }
 }
 
 /// Where what the command for a unit says is kept.
-pub fn messages(folder: &Path, unit: usize) -> std::path::PathBuf {
+pub(crate) fn messages(folder: &Path, unit: usize) -> std::path::PathBuf {
     folder.join(format!("{unit}.stderr"))
 }
 
 /// Runs `command(0)` to `command(units - 1)`; standard error goes to files in `folder` (see [`messages`]).
-pub fn run(
+pub(crate) fn run(
     units: usize,
     threads: usize,
     folder: &Path,

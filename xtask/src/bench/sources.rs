@@ -10,7 +10,7 @@ use crate::bench::database::Command;
 use crate::bench::packages::Packages;
 
 /// The commands that compile `corpus`. `folder` takes the headers that its own build would have made.
-pub fn commands(corpus: &Corpus, packages: &Packages, folder: &Path) -> Result<Vec<Command>> {
+pub(crate) fn commands(corpus: &Corpus, packages: &Packages, folder: &Path) -> Result<Vec<Command>> {
     let root = packages.exactly(&corpus.package, &corpus.version)?.join(&corpus.folder);
     let mut flags = Vec::new();
     if !corpus.headers.is_empty() {

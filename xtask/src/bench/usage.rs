@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(10);
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Usage {
+pub(crate) struct Usage {
     pub wall_seconds: f64,
     /// User and system time of the process and of every child it waited for.
     pub cpu_seconds: f64,
@@ -26,7 +26,7 @@ pub struct Usage {
 
 impl Usage {
     /// Two things done one after the other.
-    pub fn then(self, later: Usage) -> Usage {
+    pub(crate) fn then(self, later: Usage) -> Usage {
         Usage {
             wall_seconds: self.wall_seconds + later.wall_seconds,
             cpu_seconds: self.cpu_seconds + later.cpu_seconds,
@@ -38,13 +38,13 @@ impl Usage {
 
 /// Bounds for each process of a peer, so that one odd unit does not hold up a run.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub(crate) struct Limits {
     pub cpu_seconds: u64,
     pub memory_bytes: u64,
 }
 
 impl Limits {
-    pub fn apply(self, command: &mut Command) {
+    pub(crate) fn apply(self, command: &mut Command) {
         let set = move || {
             set_limit(libc::RLIMIT_CPU, self.cpu_seconds)?;
             set_limit(libc::RLIMIT_AS, self.memory_bytes)
@@ -62,7 +62,7 @@ fn set_limit(resource: libc::__rlimit_resource_t, most: u64) -> io::Result<()> {
 
 /// What [`run`] does besides running.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Watch {
+pub(crate) struct Watch {
     /// Watch the memory of the process itself, too.
     pub own_memory: bool,
     /// End the process and its children then.
@@ -70,7 +70,7 @@ pub struct Watch {
 }
 
 /// Runs a command to its end, or to the deadline.
-pub fn run(command: &mut Command, watch: Watch) -> io::Result<(ExitStatus, Usage)> {
+pub(crate) fn run(command: &mut Command, watch: Watch) -> io::Result<(ExitStatus, Usage)> {
     let start = Instant::now();
     if watch.deadline.is_some() {
         own_group(command);

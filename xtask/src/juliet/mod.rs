@@ -20,11 +20,11 @@ use crate::bench::report::{Header, write_json};
 use crate::bench::{build, machine};
 use score::{Score, judge};
 use suite::{Case, Suite};
-pub use table::Report;
+pub(crate) use table::Report;
 
 /// Score Caulk on the Juliet suite, CWE-401: one test case at a time, its files linked as one program.
 #[derive(Debug, Args)]
-pub struct Juliet {
+pub(crate) struct Juliet {
     /// The suite: a folder with testcases/CWE401_Memory_Leak and testcasesupport.
     #[arg(long, value_name = "DIR")]
     pub suite: PathBuf,
@@ -69,7 +69,7 @@ pub struct Juliet {
 
 impl Juliet {
     /// As `juliet --suite DIR` runs without other options.
-    pub fn of(suite: &Path, caulk: &Path, jobs: Option<NonZeroUsize>) -> Self {
+    pub(crate) fn of(suite: &Path, caulk: &Path, jobs: Option<NonZeroUsize>) -> Self {
         Self {
             suite: suite.to_owned(),
             caulk: Some(caulk.to_owned()),
@@ -87,13 +87,13 @@ impl Juliet {
 
 /// What the suite says of a Caulk.
 #[derive(Debug)]
-pub struct Scored {
+pub(crate) struct Scored {
     cases: Vec<Case>,
     scores: Vec<Score>,
     pub report: Report,
 }
 
-pub fn run(arguments: &Juliet) -> Result<()> {
+pub(crate) fn run(arguments: &Juliet) -> Result<()> {
     let scored = measure(arguments)?;
     print!("{}", scored.report.print(arguments.variants));
     if arguments.list {
@@ -102,7 +102,7 @@ pub fn run(arguments: &Juliet) -> Result<()> {
     arguments.json.as_ref().map_or(Ok(()), |path| write_json(path, &scored.report))
 }
 
-pub fn measure(arguments: &Juliet) -> Result<Scored> {
+pub(crate) fn measure(arguments: &Juliet) -> Result<Scored> {
     let target = build::target_folder()?;
     let caulk = build::given_or_built(arguments.caulk.as_deref(), &target)?;
     let suite = Suite::read(&arguments.suite, &arguments.only)?;

@@ -3,7 +3,7 @@
 
 /// A function or class.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Region {
+pub(crate) struct Region {
     pub is_function: bool,
     /// As it is defined, with the classes around it: `Outer::name`.
     pub name: String,
@@ -12,7 +12,7 @@ pub struct Region {
 }
 
 /// The source without comments, literals and preprocessor lines; what is left keeps its place.
-pub fn blank(source: &str) -> String {
+pub(crate) fn blank(source: &str) -> String {
     let bytes = source.as_bytes();
     let mut out = String::with_capacity(source.len());
     let (mut at, mut line_is_empty) = (0, true);
@@ -62,7 +62,7 @@ fn end_of_literal(rest: &str) -> usize {
 }
 
 /// All functions and classes of a blanked source, inner ones first. None when braces do not match.
-pub fn regions(blanked: &str) -> Option<Vec<Region>> {
+pub(crate) fn regions(blanked: &str) -> Option<Vec<Region>> {
     let mut found = Vec::new();
     let mut open: Vec<Open> = Vec::new();
     let (mut header, mut line) = (0, 1);
@@ -139,7 +139,7 @@ fn called_name(header: &str) -> Option<String> {
     (!name.is_empty() && !KEYWORDS.contains(&name)).then(|| name.to_owned())
 }
 
-pub fn is_word(c: char) -> bool {
+pub(crate) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 

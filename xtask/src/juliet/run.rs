@@ -14,7 +14,7 @@ use super::suite::Case;
 /// Exit statuses of Caulk that come with a report.
 const DONE: [i32; 3] = [0, 1, 3];
 
-pub struct Runner {
+pub(crate) struct Runner {
     pub caulk: PathBuf,
     /// The folder with what all test cases share.
     pub support: PathBuf,
@@ -28,11 +28,11 @@ pub struct Runner {
 }
 
 /// The findings of a test case, or why there are none.
-pub type Answer = Result<Vec<Finding>, String>;
+pub(crate) type Answer = Result<Vec<Finding>, String>;
 
 impl Runner {
     /// The answers, in the order of the test cases.
-    pub fn run(&self, cases: &[Case]) -> Result<Vec<Answer>> {
+    pub(crate) fn run(&self, cases: &[Case]) -> Result<Vec<Answer>> {
         std::fs::create_dir_all(&self.cache).with_context(|| format!("cannot make {}", self.cache.display()))?;
         if let Some(folder) = &self.keep {
             std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;

@@ -9,7 +9,7 @@ use super::truth::Flow;
 
 /// What the findings on one test case amount to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Score {
+pub(crate) struct Score {
     /// The leak was found.
     pub found: bool,
     /// And the finding names an allocation of the flow that leaks.
@@ -18,7 +18,7 @@ pub struct Score {
     pub is_false: bool,
 }
 
-pub fn judge(case: &Case, findings: &[Finding]) -> Score {
+pub(crate) fn judge(case: &Case, findings: &[Finding]) -> Score {
     let mut score = Score::default();
     for finding in findings {
         for flow in flows(case, finding) {
@@ -46,7 +46,7 @@ fn flows(case: &Case, finding: &Finding) -> Vec<Flow> {
 
 /// Sums over test cases. Each has one leak to find and one chance of a false finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
+pub(crate) struct Tally {
     pub units: usize,
     pub true_positives: usize,
     pub false_positives: usize,
@@ -56,7 +56,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub fn of(scores: impl Iterator<Item = Score>) -> Self {
+    pub(crate) fn of(scores: impl Iterator<Item = Score>) -> Self {
         scores.fold(Self::default(), |sum, score| Self {
             units: sum.units + 1,
             true_positives: sum.true_positives + usize::from(score.found),
@@ -66,13 +66,13 @@ impl Tally {
         })
     }
 
-    pub fn f1(self) -> f64 {
+    pub(crate) fn f1(self) -> f64 {
         let missed = self.units - self.true_positives;
         let sum = 2 * self.true_positives + self.false_positives + missed;
         if self.true_positives == 0 { 0.0 } else { 2.0 * self.true_positives as f64 / sum as f64 }
     }
 
-    pub fn is_perfect(self) -> bool {
+    pub(crate) fn is_perfect(self) -> bool {
         self.clean == self.units
     }
 }

@@ -11,7 +11,7 @@ use super::truth::FileTruth;
 const WEAKNESS: &str = "CWE401_Memory_Leak";
 
 #[derive(Debug)]
-pub struct Suite {
+pub(crate) struct Suite {
     pub cases: Vec<Case>,
     /// The folder with what all test cases share.
     pub support: PathBuf,
@@ -19,7 +19,7 @@ pub struct Suite {
 
 /// One test case with all its files: 22a and 22b, 81a, 81_bad and 81_goodB2G are one each.
 #[derive(Debug)]
-pub struct Case {
+pub(crate) struct Case {
     /// Without the weakness: `char_malloc_22`.
     pub name: String,
     /// The flow variant, by its number.
@@ -31,26 +31,26 @@ pub struct Case {
 }
 
 #[derive(Debug)]
-pub struct CaseFile {
+pub(crate) struct CaseFile {
     pub path: PathBuf,
     pub truth: FileTruth,
 }
 
 impl Case {
-    pub fn sources(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &Path> {
         let is_header = |path: &Path| path.extension().is_some_and(|e| e == "h");
         self.files.iter().map(|f| f.path.as_path()).filter(move |path| !is_header(path))
     }
 
     /// The file of a report's place.
-    pub fn file(&self, reported: &str) -> Option<&CaseFile> {
+    pub(crate) fn file(&self, reported: &str) -> Option<&CaseFile> {
         let name = Path::new(reported).file_name()?;
         self.files.iter().find(|f| f.path.file_name() == Some(name))
     }
 }
 
 impl Suite {
-    pub fn read(root: &Path, only: &str) -> Result<Self> {
+    pub(crate) fn read(root: &Path, only: &str) -> Result<Self> {
         let root = root.canonicalize().with_context(|| format!("there is no {}", root.display()))?;
         let support = root.join("testcasesupport");
         let folder = root.join("testcases").join(WEAKNESS);

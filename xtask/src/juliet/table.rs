@@ -9,7 +9,7 @@ use super::suite::Case;
 use crate::bench::report::{Form, Header, Table};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Report {
+pub(crate) struct Report {
     pub header: Header,
     /// All test cases, and parts of them.
     pub groups: Vec<Group>,
@@ -20,14 +20,14 @@ pub struct Report {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Group {
+pub(crate) struct Group {
     pub name: String,
     #[serde(flatten)]
     pub tally: Tally,
 }
 
 impl Report {
-    pub fn of(header: Header, cases: &[Case], scores: &[Score], failed: usize) -> Self {
+    pub(crate) fn of(header: Header, cases: &[Case], scores: &[Score], failed: usize) -> Self {
         let pairs = || cases.iter().zip(scores.iter().copied());
         let group = |name: &str, keep: &dyn Fn(&Case) -> bool| Group {
             name: name.to_owned(),
@@ -51,7 +51,7 @@ impl Report {
     }
 
     /// With all variants, or only those that are not perfect.
-    pub fn table(&self, all_variants: bool) -> Table {
+    pub(crate) fn table(&self, all_variants: bool) -> Table {
         let mut table = Table::new(&["test cases", "units", "TP", "FP", "TN", "FN", "F1", "exact", "TP, no FP"]);
         let shown = self.variants.iter().filter(|group| all_variants || !group.tally.is_perfect());
         for Group { name, tally } in self.groups.iter().chain(shown) {
@@ -70,13 +70,13 @@ impl Report {
         table
     }
 
-    pub fn print(&self, all_variants: bool) -> String {
+    pub(crate) fn print(&self, all_variants: bool) -> String {
         self.table(all_variants).print(Form::Markdown)
     }
 }
 
 /// The names of test cases that are missed, and of those with false findings.
-pub fn list(cases: &[Case], scores: &[Score]) {
+pub(crate) fn list(cases: &[Case], scores: &[Score]) {
     let names = |what: &str, keep: fn(&Score) -> bool| {
         let chosen = cases.iter().zip(scores).filter(|(_, score)| keep(score));
         chosen.for_each(|(case, _)| println!("{what}: {}", case.name));

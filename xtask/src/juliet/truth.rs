@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use super::regions::{Region, blank, is_word, regions};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
+pub(crate) enum Flow {
     /// Leaks.
     Bad,
     /// Does not.
@@ -16,7 +16,7 @@ pub enum Flow {
 }
 
 #[derive(Debug)]
-pub struct FileTruth {
+pub(crate) struct FileTruth {
     regions: Vec<(Region, Option<Flow>)>,
     whole: Option<Flow>,
     /// Lines that allocate what the flow is about.
@@ -24,7 +24,7 @@ pub struct FileTruth {
 }
 
 impl FileTruth {
-    pub fn read(path: &Path, suffix: &str) -> Result<Self> {
+    pub(crate) fn read(path: &Path, suffix: &str) -> Result<Self> {
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         let source = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
         Self::new(&source, suffix).with_context(|| format!("the braces of {} do not match", path.display()))
@@ -42,7 +42,7 @@ impl FileTruth {
     }
 
     /// The flow a line belongs to: the innermost labelled function or class, else the file.
-    pub fn flow_at(&self, line: u32) -> Option<Flow> {
+    pub(crate) fn flow_at(&self, line: u32) -> Option<Flow> {
         let around = self.regions.iter().filter(|(r, _)| r.first <= line && line <= r.last);
         match around.max_by_key(|(r, _)| r.first) {
             Some((_, Some(flow))) => Some(*flow),
@@ -51,7 +51,7 @@ impl FileTruth {
         }
     }
 
-    pub fn allocates_in(&self, flow: Flow, line: u32) -> bool {
+    pub(crate) fn allocates_in(&self, flow: Flow, line: u32) -> bool {
         self.allocations.contains(&line) && self.flow_at(line) == Some(flow)
     }
 }

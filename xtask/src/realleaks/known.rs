@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Leak {
+pub(crate) struct Leak {
     pub id: String,
     pub project: String,
     file: String,
@@ -32,25 +32,25 @@ pub struct Leak {
 }
 
 impl Leak {
-    pub fn counts(&self) -> bool {
+    pub(crate) fn counts(&self) -> bool {
         self.exists_at_tag && self.function_compiled_in_tree && !self.doubtful
     }
 
-    pub fn file(&self) -> &str {
+    pub(crate) fn file(&self) -> &str {
         self.tag_file.as_deref().unwrap_or(&self.file)
     }
 
     /// The lines of the function, both ends included; none when not even that is known.
-    pub fn covers(&self, line: u32) -> bool {
+    pub(crate) fn covers(&self, line: u32) -> bool {
         let range = self.tag_function_range.or(self.function_range);
         range.is_some_and(|(first, last)| first <= line && line <= last)
     }
 
-    pub fn lost_at(&self) -> Option<u32> {
+    pub(crate) fn lost_at(&self) -> Option<u32> {
         self.tag_leak_line.or(self.leak_line)
     }
 
-    pub fn made_at(&self) -> Option<(&str, u32)> {
+    pub(crate) fn made_at(&self) -> Option<(&str, u32)> {
         let file = match &self.tag_file {
             Some(file) => file,
             None => self.alloc_file.as_ref().unwrap_or(&self.file),
@@ -59,7 +59,7 @@ impl Leak {
     }
 }
 
-pub fn read(path: &Path) -> Result<Vec<Leak>> {
+pub(crate) fn read(path: &Path) -> Result<Vec<Leak>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
     lines

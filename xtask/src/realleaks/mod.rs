@@ -16,7 +16,7 @@ use score::{Verdict, score};
 
 /// Count how many known leaks of a project a SARIF report names.
 #[derive(Debug, Args)]
-pub struct Realleaks {
+pub(crate) struct Realleaks {
     /// The known leaks, one JSON object a line.
     #[arg(long, value_name = "FILE")]
     pub known: PathBuf,
@@ -36,7 +36,7 @@ pub struct Realleaks {
 
 /// How many of a project's known leaks a report names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
+pub(crate) struct Count {
     pub leaks: usize,
     pub exact: usize,
     /// With the exact ones.
@@ -51,13 +51,13 @@ impl Count {
 }
 
 /// Of the leaks of this project in the list, which may be none.
-pub fn count(list: &Path, report: &Path, project: &str) -> Result<Count> {
+pub(crate) fn count(list: &Path, report: &Path, project: &str) -> Result<Count> {
     let mut leaks = known::read(list)?;
     leaks.retain(|leak| leak.counts() && leak.project == project);
     Ok(Count::of(&score(&leaks, &sarif::read(report)?)))
 }
 
-pub fn run(arguments: &Realleaks) -> Result<()> {
+pub(crate) fn run(arguments: &Realleaks) -> Result<()> {
     let mut leaks = known::read(&arguments.known)?;
     if let Some(project) = &arguments.project {
         leaks.retain(|leak| leak.project == *project);

@@ -11,7 +11,7 @@ const NEAR: u32 = 3;
 const MAX_RELATED: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// A finding of its own says where it is lost, or is in the function and says where it is allocated.
     Exact,
     /// Some finding is in the function, or its allocation is.
@@ -20,7 +20,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Verdict::Exact => "exact",
             Verdict::Named => "named",
@@ -30,7 +30,7 @@ impl Verdict {
 }
 
 /// The verdict on each known leak. A finding makes one leak exact, the first that it fits.
-pub fn score(leaks: &[Leak], findings: &[Finding]) -> Vec<Verdict> {
+pub(crate) fn score(leaks: &[Leak], findings: &[Finding]) -> Vec<Verdict> {
     let mut is_used = vec![false; findings.len()];
     let mut verdict = |leak: &Leak| {
         let fits = |(index, finding): (usize, &Finding)| !is_used[index] && is_exact(leak, finding);

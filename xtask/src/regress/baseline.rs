@@ -14,14 +14,14 @@ const HEADING: &str = "\
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Baseline {
+pub(crate) struct Baseline {
     pub made_with: BTreeMap<String, String>,
     pub workload: BTreeMap<String, Counted>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Counted {
+pub(crate) struct Counted {
     pub instructions: u64,
     /// Of the sources: counts of different programs are not compared.
     pub sources: String,
@@ -30,7 +30,7 @@ pub struct Counted {
 /// A new count next to the one that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Change {
+pub(crate) enum Change {
     /// By so many percent.
     Percent(f64),
     /// Nothing is kept for it.
@@ -41,7 +41,7 @@ pub enum Change {
 
 impl Baseline {
     /// None when there is none yet.
-    pub fn read(path: &Path) -> Result<Option<Self>> {
+    pub(crate) fn read(path: &Path) -> Result<Option<Self>> {
         match std::fs::read_to_string(path) {
             Ok(text) => toml::from_str(&text).map(Some).with_context(|| format!("in {}", path.display())),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -49,12 +49,12 @@ impl Baseline {
         }
     }
 
-    pub fn write(&self, path: &Path) -> Result<()> {
+    pub(crate) fn write(&self, path: &Path) -> Result<()> {
         let text = format!("{HEADING}{}", toml::to_string(self)?);
         std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    pub fn change(&self, name: &str, new: &Counted) -> Change {
+    pub(crate) fn change(&self, name: &str, new: &Counted) -> Change {
         match self.workload.get(name) {
             None => Change::New,
             Some(old) if old.sources != new.sources => Change::OtherSources,
@@ -63,7 +63,7 @@ impl Baseline {
     }
 
     /// What else has changed since these were counted, in words.
-    pub fn differences(&self, now: &BTreeMap<String, String>) -> Vec<String> {
+    pub(crate) fn differences(&self, now: &BTreeMap<String, String>) -> Vec<String> {
         let differs = |(what, version): (&String, &String)| {
             let before = self.made_with.get(what)?;
             (before != version).then(|| format!("{what}: {before} then, {version} now"))

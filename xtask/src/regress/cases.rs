@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 /// Paths and texts: the files of each section in a folder of its own.
-pub fn files(folder: &Path) -> Result<Vec<(String, String)>> {
+pub(crate) fn files(folder: &Path) -> Result<Vec<(String, String)>> {
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
     let mut documents = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
     documents.retain(|path| path.extension().is_some_and(|e| e == "md"));

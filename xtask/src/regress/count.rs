@@ -14,7 +14,7 @@ const VALGRIND: &str = "valgrind";
 const DONE: [i32; 2] = [0, 1];
 
 #[derive(Debug)]
-pub struct Counter {
+pub(crate) struct Counter {
     caulk: PathBuf,
     clang: PathBuf,
     /// For caches and for callgrind's own files, which `callgrind_annotate` reads.
@@ -22,18 +22,18 @@ pub struct Counter {
 }
 
 impl Counter {
-    pub fn new(caulk: PathBuf, clang: PathBuf, folder: PathBuf) -> Result<Self> {
+    pub(crate) fn new(caulk: PathBuf, clang: PathBuf, folder: PathBuf) -> Result<Self> {
         ensure!(version().is_some(), "{VALGRIND} does not run here; Debian's package is called valgrind");
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         Ok(Self { caulk, clang, folder })
     }
 
     /// Where callgrind leaves what it knows of a workload.
-    pub fn profile(&self, workload: &Workload) -> PathBuf {
+    pub(crate) fn profile(&self, workload: &Workload) -> PathBuf {
         self.folder.join(format!("{}.callgrind", workload.name))
     }
 
-    pub fn count(&self, workload: &Workload) -> Result<u64> {
+    pub(crate) fn count(&self, workload: &Workload) -> Result<u64> {
         let cache = self.folder.join(format!("{}.cache", workload.name));
         if workload.is_warm {
             // A cache of an older Caulk would be made anew while its instructions are counted.
@@ -66,7 +66,7 @@ impl Counter {
 }
 
 /// Which valgrind it is; none if there is none.
-pub fn version() -> Option<String> {
+pub(crate) fn version() -> Option<String> {
     first_line(VALGRIND, &["--version"])
 }
 

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 /// How large the program gets.
 #[derive(Clone, Copy, Debug)]
-pub struct Shape {
+pub(crate) struct Shape {
     pub units: usize,
     pub functions_per_unit: usize,
     /// Statements of a function's body, at most.
@@ -107,7 +107,7 @@ const LOOP: &str = "\
 const FREED: &str = "free(part);\n            break;";
 
 /// Names and texts of the files.
-pub fn files(shape: Shape) -> Vec<(String, String)> {
+pub(crate) fn files(shape: Shape) -> Vec<(String, String)> {
     let mut chance = Chance(shape.seed | 1);
     let mut files = vec![("program.h".to_owned(), HEADER.to_owned())];
     for unit in 0..shape.units {

@@ -30,7 +30,7 @@ fn baseline_path() -> PathBuf {
 
 /// Count instructions of fixed workloads and compare them with those that are kept; exit status 1 when one has grown.
 #[derive(Debug, Args)]
-pub struct Regress {
+pub(crate) struct Regress {
     /// Keep the new counts.
     #[arg(long)]
     pub bless: bool,
@@ -66,7 +66,7 @@ pub struct Regress {
 
 impl Regress {
     /// As `regress` runs without options, on a Caulk that is built already.
-    pub fn of(caulk: &Path, clang: &Path, is_release: bool) -> Self {
+    pub(crate) fn of(caulk: &Path, clang: &Path, is_release: bool) -> Self {
         Self {
             bless: false,
             threshold: THRESHOLD,
@@ -81,7 +81,7 @@ impl Regress {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Report {
+pub(crate) struct Report {
     pub header: Header,
     pub threshold_percent: f64,
     pub workloads: Vec<Row>,
@@ -90,14 +90,14 @@ pub struct Report {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Row {
+pub(crate) struct Row {
     pub name: String,
     pub instructions: u64,
     pub change: Change,
 }
 
 /// Whether nothing has grown.
-pub fn run(arguments: &Regress) -> Result<bool> {
+pub(crate) fn run(arguments: &Regress) -> Result<bool> {
     let report = measure(arguments)?;
     print!("{}", report.table().print(Form::Text));
     report.differences.iter().for_each(|difference| println!("not the same: {difference}"));
@@ -115,7 +115,7 @@ pub fn run(arguments: &Regress) -> Result<bool> {
 }
 
 /// Counts, compares and, if asked to, keeps.
-pub fn measure(arguments: &Regress) -> Result<Report> {
+pub(crate) fn measure(arguments: &Regress) -> Result<Report> {
     ensure!(arguments.threshold >= 0.0, "a threshold of {} percent makes no sense", arguments.threshold);
     let caulk = build::given_or_built(arguments.caulk.as_deref(), &build::target_folder()?)?;
     let header = Header::new(1, &caulk, &arguments.clang);
@@ -179,7 +179,7 @@ impl Report {
         self.workloads.iter().filter(has_grown).map(|row| row.name.as_str()).collect()
     }
 
-    pub fn table(&self) -> Table {
+    pub(crate) fn table(&self) -> Table {
         let mut table = Table::new(&["workload", "million instructions", "change"]);
         for row in &self.workloads {
             let change = match row.change {

@@ -13,7 +13,7 @@ const GENERATED: generated::Shape =
 
 /// A run of Caulk whose instructions are counted.
 #[derive(Debug)]
-pub struct Workload {
+pub(crate) struct Workload {
     pub name: &'static str,
     pub command: &'static str,
     pub sources: Vec<PathBuf>,
@@ -24,7 +24,7 @@ pub struct Workload {
 }
 
 /// All of them, with their files in place. `folder` takes those that are made.
-pub fn prepare(folder: &Path) -> Result<Vec<Workload>> {
+pub(crate) fn prepare(folder: &Path) -> Result<Vec<Workload>> {
     let root = repository();
     let example = write(&folder.join("example"), existing(&root.join("examples/logsum"))?)?;
     let routines = write(&folder.join("routines"), existing(&root.join("tests/prove"))?)?;

@@ -7,7 +7,7 @@ use clap::Args;
 
 /// Run all measures, or those that are missing, and write bench/RESULTS.md and the README's table.
 #[derive(Debug, Args)]
-pub struct Results {
+pub(crate) struct Results {
     /// A folder with the projects that bench/verdicts has files for (htop, redis, ...), each with its compile_commands.json.
     #[arg(long, value_name = "DIR")]
     pub projects: Option<PathBuf>,
@@ -66,7 +66,7 @@ pub struct Results {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Measure {
+pub(crate) enum Measure {
     Juliet,
     /// What Caulk finds on the projects, for known leaks and verdicts.
     Findings,
@@ -78,7 +78,7 @@ pub enum Measure {
 }
 
 impl Results {
-    pub fn wants(&self, measure: Measure) -> bool {
+    pub(crate) fn wants(&self, measure: Measure) -> bool {
         !self.write && (self.only.is_empty() || self.only.contains(&measure))
     }
 }

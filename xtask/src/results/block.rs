@@ -5,18 +5,18 @@ use anyhow::{Context, Result};
 const START: &str = "<!-- results: written by `cargo xtask results` -->\n";
 const END: &str = "<!-- end of results -->\n";
 
-pub fn marked(block: &str) -> String {
+pub(crate) fn marked(block: &str) -> String {
     format!("{START}{block}{END}")
 }
 
 /// What stands between the marks.
-pub fn find(document: &str) -> Option<&str> {
+pub(crate) fn find(document: &str) -> Option<&str> {
     let (_, rest) = document.split_once(START)?;
     rest.split_once(END).map(|(block, _)| block)
 }
 
 /// The document with another block.
-pub fn replace(document: &str, block: &str) -> Result<String> {
+pub(crate) fn replace(document: &str, block: &str) -> Result<String> {
     let old =
         find(document).with_context(|| format!("it has no part between {:?} and {:?}", START.trim(), END.trim()))?;
     Ok(document.replacen(&marked(old), &marked(block), 1))

@@ -12,7 +12,7 @@ use super::words::percent;
 const NOT_MEASURED: &str = "Not measured.\n";
 
 /// The whole text. `gaps` is written by hand and goes in as it is.
-pub fn render(record: &Record, block: &str, gaps: &str) -> String {
+pub(crate) fn render(record: &Record, block: &str, gaps: &str) -> String {
     let sections = [
         ("In short", block.to_owned()),
         ("Where and with what", origin(record)),

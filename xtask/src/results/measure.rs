@@ -19,7 +19,7 @@ use super::arguments::{Measure, Results};
 use super::record::{Findings, Known, PeerRun, ProjectRun};
 use super::store::{Store, hash_of};
 
-pub struct Bench<'a> {
+pub(crate) struct Bench<'a> {
     pub arguments: &'a Results,
     pub store: &'a Store,
     pub ground: Ground,
@@ -27,13 +27,13 @@ pub struct Bench<'a> {
 }
 
 /// A project, and where it is.
-pub struct Source {
+pub(crate) struct Source {
     pub folder: PathBuf,
     pub project: Project,
 }
 
 impl Bench<'_> {
-    pub fn run(&self) -> Result<()> {
+    pub(crate) fn run(&self) -> Result<()> {
         let caulk = hash_of(&self.ground.caulk)?;
         let wants = |measure| self.arguments.wants(measure);
         for source in self.projects.iter().filter(|_| wants(Measure::Findings)) {
@@ -123,7 +123,7 @@ impl Bench<'_> {
     }
 }
 
-pub fn common(arguments: &Results) -> Common {
+pub(crate) fn common(arguments: &Results) -> Common {
     Common {
         project: Vec::new(),
         corpus: Vec::new(),

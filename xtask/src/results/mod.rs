@@ -16,7 +16,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-pub use arguments::Results;
+pub(crate) use arguments::Results;
 
 use crate::bench::project::Project;
 use crate::bench::{Ground, build, repository};
@@ -25,7 +25,7 @@ use measure::{Bench, Source};
 use record::Record;
 use store::Store;
 
-pub fn run(arguments: &Results) -> Result<()> {
+pub(crate) fn run(arguments: &Results) -> Result<()> {
     let target = build::target_folder()?;
     let folder = arguments.folder.clone().unwrap_or_else(|| target.join("bench/results"));
     let names = verdicts::projects()?;

@@ -25,7 +25,7 @@ struct Rates {
 }
 
 /// Seconds of wall time for each measure.
-pub fn estimate(arguments: &Results, projects: &[&Project], jobs: usize) -> Vec<(&'static str, f64)> {
+pub(crate) fn estimate(arguments: &Results, projects: &[&Project], jobs: usize) -> Vec<(&'static str, f64)> {
     let thousands = projects.iter().map(|project| project.total_lines()).sum::<usize>() as f64 / 1e3;
     let runs = arguments.runs.get() as f64;
     let cost = thousands * (RATES.clang + runs * (RATES.clang + 2.0 * RATES.caulk + RATES.warm));
@@ -44,7 +44,7 @@ pub fn estimate(arguments: &Results, projects: &[&Project], jobs: usize) -> Vec<
     wanted.map(|(name, _, _, seconds)| (name, seconds)).collect()
 }
 
-pub fn print(estimate: &[(&str, f64)]) -> String {
+pub(crate) fn print(estimate: &[(&str, f64)]) -> String {
     let mut table = Table::new(&["measure", "about, min"]);
     for (name, seconds) in estimate {
         table.push(vec![(*name).to_owned(), format!("{:.0}", (seconds / 60.0).ceil())]);

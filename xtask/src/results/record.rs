@@ -13,7 +13,7 @@ use super::store::Store;
 
 /// What Caulk finds on a project; the report itself is a file beside this one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Findings {
+pub(crate) struct Findings {
     pub header: Header,
     pub project: String,
     /// Of the project.
@@ -23,7 +23,7 @@ pub struct Findings {
 
 /// How many known leaks of a project are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Known {
+pub(crate) struct Known {
     pub leaks: usize,
     pub exact: usize,
     pub named: usize,
@@ -31,20 +31,20 @@ pub struct Known {
 
 impl Known {
     /// None when the list knows no leak of the project.
-    pub fn of(count: realleaks::Count) -> Option<Self> {
+    pub(crate) fn of(count: realleaks::Count) -> Option<Self> {
         (count.leaks > 0).then_some(Self { leaks: count.leaks, exact: count.exact, named: count.named })
     }
 }
 
 /// What Caulk and clang cost on a project.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ProjectRun {
+pub(crate) struct ProjectRun {
     pub header: Header,
     pub result: ProjectResult,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PeerRun {
+pub(crate) struct PeerRun {
     pub header: Header,
     pub version: String,
     pub others_cores: Option<f64>,
@@ -53,7 +53,7 @@ pub struct PeerRun {
 
 /// All that is known of one project.
 #[derive(Debug)]
-pub struct ProjectRecord {
+pub(crate) struct ProjectRecord {
     pub name: String,
     pub findings: Option<Findings>,
     pub verdicts: Option<Tally>,
@@ -63,7 +63,7 @@ pub struct ProjectRecord {
 
 /// Everything that was kept.
 #[derive(Debug)]
-pub struct Record {
+pub(crate) struct Record {
     pub juliet: Option<juliet::Report>,
     pub growth: Option<growth::Report>,
     pub regress: Option<regress::Report>,
@@ -71,10 +71,10 @@ pub struct Record {
 }
 
 /// In the order in which their columns are shown.
-pub const PEERS: [&str; 4] = ["cppcheck", "gcc-fanalyzer", "clang-analyze", "saber-leak"];
+pub(crate) const PEERS: [&str; 4] = ["cppcheck", "gcc-fanalyzer", "clang-analyze", "saber-leak"];
 
 impl Record {
-    pub fn read(store: &Store, projects: &[String]) -> Result<Self> {
+    pub(crate) fn read(store: &Store, projects: &[String]) -> Result<Self> {
         let read = projects.iter().map(|name| ProjectRecord::read(store, name)).collect::<Result<Vec<_>>>()?;
         Ok(Self {
             juliet: store.get("juliet"),
@@ -85,7 +85,7 @@ impl Record {
     }
 
     /// Of every measure of Caulk itself.
-    pub fn headers(&self) -> Vec<&Header> {
+    pub(crate) fn headers(&self) -> Vec<&Header> {
         let mut headers: Vec<&Header> = Vec::new();
         headers.extend(self.juliet.iter().map(|report| &report.header));
         headers.extend(self.growth.iter().map(|report| &report.header));
@@ -119,7 +119,7 @@ impl ProjectRecord {
     }
 
     /// Caulk and its peers side by side.
-    pub fn side_by_side(&self) -> Option<ProjectResult> {
+    pub(crate) fn side_by_side(&self) -> Option<ProjectResult> {
         let mut result = self.cost.as_ref()?.result.clone();
         result.tools.extend(self.peers.iter().map(|peer| peer.measured.clone()));
         let disturbed = self.peers.iter().filter_map(|peer| peer.others_cores).chain(result.others_cores);

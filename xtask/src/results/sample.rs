@@ -8,7 +8,7 @@ use crate::verdicts::Tally;
 
 use super::record::{Findings, Known, PeerRun, ProjectRecord, ProjectRun, Record};
 
-pub fn header(commit: &str) -> Header {
+pub(crate) fn header(commit: &str) -> Header {
     Header {
         date: "2026-01-01 10:00 UTC".into(),
         machine: "2 cores".into(),
@@ -25,7 +25,7 @@ fn measured(tool: &str, cpu_seconds: f64) -> Measured {
 }
 
 /// One project with everything, measured at two commits.
-pub fn record() -> Record {
+pub(crate) fn record() -> Record {
     let tools = vec![
         measured("clang, bitcode only", 2.0),
         measured("caulk check, cold, new cache", 3.0),

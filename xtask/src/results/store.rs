@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug)]
-pub struct Store {
+pub(crate) struct Store {
     folder: PathBuf,
 }
 
@@ -20,13 +20,13 @@ struct Kept<T> {
 }
 
 impl Store {
-    pub fn open(folder: &Path) -> Result<Self> {
+    pub(crate) fn open(folder: &Path) -> Result<Self> {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         Ok(Self { folder: folder.to_owned() })
     }
 
     /// Forgets everything.
-    pub fn clear(&self) -> Result<()> {
+    pub(crate) fn clear(&self) -> Result<()> {
         for entry in std::fs::read_dir(&self.folder)? {
             let path = entry?.path();
             if path.extension().is_some_and(|e| e == "json" || e == "sarif") {
@@ -36,17 +36,17 @@ impl Store {
         Ok(())
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
     /// What is kept, whatever its key.
-    pub fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+    pub(crate) fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         self.read::<T>(name).map(|kept| kept.value)
     }
 
     /// What is kept under this key, else what `measure` finds, which is kept then.
-    pub fn get_or<T: DeserializeOwned + Serialize>(
+    pub(crate) fn get_or<T: DeserializeOwned + Serialize>(
         &self,
         name: &str,
         key: &str,
@@ -71,7 +71,7 @@ impl Store {
 }
 
 /// What tells one build of a program from another.
-pub fn hash_of(program: &Path) -> Result<String> {
+pub(crate) fn hash_of(program: &Path) -> Result<String> {
     let bytes = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
     Ok(blake3::hash(&bytes).to_hex()[..16].to_owned())
 }

@@ -12,7 +12,7 @@ use super::words::{grouped, percent, range};
 const COLD: &str = "caulk check, cold, new cache";
 const WARM: &str = "caulk check, warm";
 
-pub fn block(record: &Record) -> String {
+pub(crate) fn block(record: &Record) -> String {
     let mut text = origin(record);
     let mut figures = Table::new(&["measure", "figure"]).with_words();
     for (name, figure) in figures_of(record) {
@@ -99,7 +99,7 @@ fn read(sum: &Tally) -> String {
     figure
 }
 
-pub fn known(projects: &[ProjectRecord]) -> Known {
+pub(crate) fn known(projects: &[ProjectRecord]) -> Known {
     let all = projects.iter().filter_map(|project| project.findings.as_ref()?.known);
     all.fold(Known::default(), |sum, one| Known {
         leaks: sum.leaks + one.leaks,
@@ -109,7 +109,7 @@ pub fn known(projects: &[ProjectRecord]) -> Known {
 }
 
 /// None when no project was run.
-pub fn verdicts(projects: &[ProjectRecord]) -> Option<Tally> {
+pub(crate) fn verdicts(projects: &[ProjectRecord]) -> Option<Tally> {
     projects.iter().filter_map(|project| project.verdicts).reduce(|mut sum, one| {
         sum.add(&one);
         sum

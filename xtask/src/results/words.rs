@@ -1,7 +1,7 @@
 //! Numbers as they are written in prose.
 
 /// 1658 as "1,658".
-pub fn grouped(number: usize) -> String {
+pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -13,12 +13,12 @@ pub fn grouped(number: usize) -> String {
     text
 }
 
-pub fn percent(part: f64) -> String {
+pub(crate) fn percent(part: f64) -> String {
     format!("{:.0} %", part * 100.0)
 }
 
 /// The least and the most, as "1.10 to 1.56".
-pub fn range(numbers: impl Iterator<Item = f64>) -> Option<String> {
+pub(crate) fn range(numbers: impl Iterator<Item = f64>) -> Option<String> {
     let (least, most) = numbers.fold(None, |range: Option<(f64, f64)>, number| {
         let (least, most) = range.unwrap_or((number, number));
         Some((least.min(number), most.max(number)))

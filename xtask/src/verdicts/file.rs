@@ -8,14 +8,14 @@ use serde::Serialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub(crate) enum Verdict {
     Real,
     False,
     Unsure,
 }
 
 impl Verdict {
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Verdict::Real => "real",
             Verdict::False => "false",
@@ -30,7 +30,7 @@ impl Verdict {
 
 /// What one reader said of one place where a finding loses memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub(crate) struct Reading {
     pub fingerprint: String,
     pub verdict: Verdict,
     /// `FILE:LINE VARIABLE`, with `-` for memory that no variable held.
@@ -39,7 +39,7 @@ pub struct Reading {
 }
 
 /// The readings of a file; none when it is not there.
-pub fn read(path: &Path) -> Result<Vec<Reading>> {
+pub(crate) fn read(path: &Path) -> Result<Vec<Reading>> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -48,7 +48,7 @@ pub fn read(path: &Path) -> Result<Vec<Reading>> {
     parse(&text).with_context(|| format!("in {}", path.display()))
 }
 
-pub fn parse(text: &str) -> Result<Vec<Reading>> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Reading>> {
     // The places of loss of one finding are read one by one, and share its fingerprint.
     let mut seen = BTreeSet::new();
     let mut readings = Vec::new();

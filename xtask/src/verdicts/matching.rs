@@ -9,7 +9,7 @@ use super::file::{Reading, Verdict};
 
 /// A finding, as verdicts name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub(crate) struct Named {
     pub fingerprint: String,
     pub place: String,
     /// The further places of loss.
@@ -19,7 +19,7 @@ pub struct Named {
 
 impl Named {
     /// None for a finding that is not Caulk's, or has no place.
-    pub fn of(finding: &Finding) -> Option<Self> {
+    pub(crate) fn of(finding: &Finding) -> Option<Self> {
         let lost = finding.main.first()?;
         let variable = finding.variable.as_deref().unwrap_or("-");
         let named = |place: &Place| format!("{}:{} {variable}", place.file, place.line);
@@ -36,13 +36,13 @@ impl Named {
     }
 
     /// A third of all findings, by lot: fingerprints are hashes.
-    pub fn is_read_twice(&self) -> bool {
+    pub(crate) fn is_read_twice(&self) -> bool {
         u64::from_str_radix(stem(&self.fingerprint), 16).is_ok_and(|number| number % 3 == 0)
     }
 }
 
 /// The reading of a finding. One that is real at any of its places is real.
-pub fn find<'r>(readings: &'r [Reading], finding: &Named) -> Option<&'r Reading> {
+pub(crate) fn find<'r>(readings: &'r [Reading], finding: &Named) -> Option<&'r Reading> {
     let worth = |reading: &&Reading| match reading.verdict {
         Verdict::Real => 0,
         Verdict::Unsure => 1,
@@ -61,7 +61,7 @@ fn find_at<'r>(readings: &'r [Reading], finding: &Named, place: &str) -> Option<
 }
 
 /// The readings that are about no finding of a run: it is not reported any more.
-pub fn gone<'r>(readings: &'r [Reading], findings: &[Named]) -> Vec<&'r Reading> {
+pub(crate) fn gone<'r>(readings: &'r [Reading], findings: &[Named]) -> Vec<&'r Reading> {
     let is_found = |reading: &Reading| {
         let is_there = |f: &Named| f.places().any(|place| *place == reading.place);
         findings.iter().any(|f| is_there(f) && stem(&f.fingerprint) == stem(&reading.fingerprint))
@@ -70,7 +70,7 @@ pub fn gone<'r>(readings: &'r [Reading], findings: &[Named]) -> Vec<&'r Reading>
 }
 
 /// What both readers said, of the findings that were read twice.
-pub fn pairs(first: &[Reading], second: &[Reading], findings: &[Named]) -> Vec<(Verdict, Verdict)> {
+pub(crate) fn pairs(first: &[Reading], second: &[Reading], findings: &[Named]) -> Vec<(Verdict, Verdict)> {
     let both = |finding| Some((find(first, finding)?.verdict, find(second, finding)?.verdict));
     findings.iter().filter_map(both).collect()
 }

@@ -13,11 +13,11 @@ use crate::bench::repository;
 use crate::sarif;
 use file::{Reading, Verdict};
 use matching::Named;
-pub use tally::Tally;
+pub(crate) use tally::Tally;
 
 /// Count how many findings of a run are real by the verdicts kept for its project, and list those nobody has read.
 #[derive(Debug, Args)]
-pub struct Verdicts {
+pub(crate) struct Verdicts {
     /// The project: the verdicts are those of bench/verdicts/NAME.tsv, second readings those of NAME.second.tsv. Several
     /// projects may be given, each with its report.
     #[arg(long, value_name = "NAME", required = true)]
@@ -41,7 +41,7 @@ pub struct Verdicts {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Shown {
+pub(crate) enum Shown {
     Real,
     False,
     Unsure,
@@ -51,14 +51,14 @@ pub enum Shown {
 
 /// The verdicts on one project, and the findings of one run on it.
 #[derive(Debug)]
-pub struct Case {
+pub(crate) struct Case {
     first: Vec<Reading>,
     second: Vec<Reading>,
     findings: Vec<Named>,
 }
 
 impl Case {
-    pub fn read(folder: &Path, project: &str, run: &Path) -> Result<Self> {
+    pub(crate) fn read(folder: &Path, project: &str, run: &Path) -> Result<Self> {
         let findings = sarif::read(run)?;
         let named: Option<Vec<Named>> = findings.iter().map(Named::of).collect();
         Ok(Self {
@@ -68,7 +68,7 @@ impl Case {
         })
     }
 
-    pub fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> Tally {
         Tally::of(&self.first, &self.second, &self.findings)
     }
 
@@ -88,12 +88,12 @@ impl Case {
 }
 
 /// Where verdicts are kept.
-pub fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     repository().join("bench/verdicts")
 }
 
 /// The projects that were read, in the order of their names.
-pub fn projects() -> Result<Vec<String>> {
+pub(crate) fn projects() -> Result<Vec<String>> {
     let folder = folder();
     let entries = std::fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))?;
     let mut names = Vec::new();
@@ -105,7 +105,7 @@ pub fn projects() -> Result<Vec<String>> {
     Ok(names)
 }
 
-pub fn run(arguments: &Verdicts) -> Result<()> {
+pub(crate) fn run(arguments: &Verdicts) -> Result<()> {
     let folder = arguments.folder.clone().unwrap_or_else(folder);
     ensure!(folder.is_dir(), "there is no folder {}", folder.display());
     let (projects, runs) = (&arguments.project, &arguments.run);

@@ -6,7 +6,7 @@ use super::file::{Reading, Verdict};
 use super::matching::{self, Named};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Tally {
+pub(crate) struct Tally {
     pub findings: usize,
     pub real: usize,
     #[serde(rename = "false")]
@@ -24,7 +24,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub fn of(first: &[Reading], second: &[Reading], findings: &[Named]) -> Self {
+    pub(crate) fn of(first: &[Reading], second: &[Reading], findings: &[Named]) -> Self {
         let mut tally = Self { findings: findings.len(), ..Self::default() };
         for finding in findings {
             match matching::find(first, finding).map(|reading| reading.verdict) {
@@ -43,7 +43,7 @@ impl Tally {
         tally
     }
 
-    pub fn add(&mut self, other: &Tally) {
+    pub(crate) fn add(&mut self, other: &Tally) {
         self.findings += other.findings;
         self.real += other.real;
         self.wrong += other.wrong;
@@ -56,12 +56,12 @@ impl Tally {
     }
 
     /// Real ones among those read; one that nobody is sure of counts as not real.
-    pub fn precision(&self) -> Option<f64> {
+    pub(crate) fn precision(&self) -> Option<f64> {
         let read = self.findings - self.unread;
         (read > 0).then(|| self.real as f64 / read as f64)
     }
 
-    pub fn print(&self, project: &str) -> String {
+    pub(crate) fn print(&self, project: &str) -> String {
         let percent = self.precision().map_or_else(String::new, |p| format!(" ({:.0} % of those read)", p * 100.0));
         format!(
             "{project}: {} findings: {} real{percent}, {} false, {} unsure, {} unread\n\

@@ -47,13 +47,6 @@ pub enum Why {
     Input,
 }
 
-impl Why {
-    /// Whether the flag was left out for safety rather than for being of no use.
-    pub fn is_refusal(self) -> bool {
-        matches!(self, Why::Refused)
-    }
-}
-
 /// How a flag and its value are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 use caulk_capture::{CompileJob, Job, JobList, Request, collect};
 
-pub struct Project {
+pub(crate) struct Project {
     dir: tempfile::TempDir,
 }
 
 impl Project {
     /// Writes `files`; `@ROOT@` in their text stands for the project's absolute path.
-    pub fn new(files: &[(&str, &str)]) -> Project {
+    pub(crate) fn new(files: &[(&str, &str)]) -> Project {
         let project = Project { dir: tempfile::tempdir().expect("a temporary directory can be made") };
         for (name, text) in files {
             let path = project.root().join(name);
@@ -26,24 +26,24 @@ impl Project {
     }
 
     /// Without symbolic links, as the working directory of a process is.
-    pub fn root(&self) -> PathBuf {
+    pub(crate) fn root(&self) -> PathBuf {
         self.dir.path().canonicalize().expect("the temporary directory exists")
     }
 
-    pub fn request(&self, inputs: &[&str]) -> Request {
+    pub(crate) fn request(&self, inputs: &[&str]) -> Request {
         Request { inputs: inputs.iter().map(PathBuf::from).collect(), cwd: self.root(), ..Request::default() }
     }
 
-    pub fn jobs(&self) -> JobList {
+    pub(crate) fn jobs(&self) -> JobList {
         collect(&self.request(&[])).expect("the project has jobs")
     }
 
-    pub fn error(&self, inputs: &[&str]) -> String {
+    pub(crate) fn error(&self, inputs: &[&str]) -> String {
         collect(&self.request(inputs)).expect_err("no jobs").to_string()
     }
 }
 
-pub fn compile_jobs(list: &JobList) -> Vec<&CompileJob> {
+pub(crate) fn compile_jobs(list: &JobList) -> Vec<&CompileJob> {
     list.jobs
         .iter()
         .filter_map(|job| match job {
@@ -54,11 +54,11 @@ pub fn compile_jobs(list: &JobList) -> Vec<&CompileJob> {
 }
 
 /// `file: flag flag` for every job, in order.
-pub fn listing(list: &JobList) -> Vec<String> {
+pub(crate) fn listing(list: &JobList) -> Vec<String> {
     compile_jobs(list).iter().map(|job| format!("{}: {}", job.display, job.flags.join(" "))).collect()
 }
 
-pub fn have(program: &str) -> bool {
+pub(crate) fn have(program: &str) -> bool {
     let found = std::env::var_os("PATH")
         .is_some_and(|path| std::env::split_paths(&path).any(|dir| Path::new(&dir).join(program).is_file()));
     if !found {

@@ -6,7 +6,7 @@
 use std::marker::PhantomData;
 
 use llvm_sys::core::*;
-pub use llvm_sys::debuginfo::LLVMMetadataKind;
+pub(crate) use llvm_sys::debuginfo::LLVMMetadataKind;
 use llvm_sys::debuginfo::*;
 use llvm_sys::prelude::*;
 use smallvec::SmallVec;
@@ -15,11 +15,11 @@ use super::module::Module;
 use super::text;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Metadata<'m>(LLVMMetadataRef, PhantomData<&'m Module>);
+pub(crate) struct Metadata<'m>(LLVMMetadataRef, PhantomData<&'m Module>);
 
 /// The kinds of node we look into.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MetadataKind {
+pub(crate) enum MetadataKind {
     Location,
     File,
     BasicType,
@@ -39,11 +39,11 @@ pub enum MetadataKind {
 }
 
 /// The operands of a node, fetched at once.
-pub struct Operands<'m>(SmallVec<[LLVMValueRef; 12]>, PhantomData<&'m Module>);
+pub(crate) struct Operands<'m>(SmallVec<[LLVMValueRef; 12]>, PhantomData<&'m Module>);
 
 impl<'m> Operands<'m> {
     /// The operand when it is a node; strings and wrapped values are none.
-    pub fn node(&self, index: usize) -> Option<Metadata<'m>> {
+    pub(crate) fn node(&self, index: usize) -> Option<Metadata<'m>> {
         let value = *self.0.get(index)?;
         if value.is_null() {
             return None;
@@ -54,11 +54,11 @@ impl<'m> Operands<'m> {
     }
 
     /// The operand when it is a node of this kind.
-    pub fn node_of(&self, index: usize, kind: MetadataKind) -> Option<Metadata<'m>> {
+    pub(crate) fn node_of(&self, index: usize, kind: MetadataKind) -> Option<Metadata<'m>> {
         self.node(index).filter(|node| node.kind() == kind)
     }
 
-    pub fn string(&self, index: usize) -> Option<String> {
+    pub(crate) fn string(&self, index: usize) -> Option<String> {
         let value = *self.0.get(index)?;
         if value.is_null() {
             return None;
@@ -71,22 +71,25 @@ impl<'m> Operands<'m> {
         }
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub fn nodes(&self) -> impl Iterator<Item = Metadata<'m>> {
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = Metadata<'m>> {
         (0..self.0.len()).filter_map(|i| self.node(i))
     }
 }
 
-// SAFETY of every call below: nodes live as long as the module's context; each getter asks for the kind it is for.
+#[expect(
+    clippy::undocumented_unsafe_blocks,
+    reason = "one argument for all: nodes live as long as the module's context, and each getter asks for the kind it is for"
+)]
 impl<'m> Metadata<'m> {
     pub(super) fn from_raw(raw: LLVMMetadataRef) -> Option<Self> {
         (!raw.is_null()).then_some(Self(raw, PhantomData))
     }
 
-    pub fn kind(self) -> MetadataKind {
+    pub(crate) fn kind(self) -> MetadataKind {
         use LLVMMetadataKind::*;
         match unsafe { LLVMGetMetadataKind(self.0) } {
             LLVMDILocationMetadataKind => MetadataKind::Location,
@@ -127,7 +130,7 @@ impl<'m> Metadata<'m> {
     }
 
     /// The operands of a node; a leaf has none.
-    pub fn operands(self, module: &'m Module) -> Operands<'m> {
+    pub(crate) fn operands(self, module: &'m Module) -> Operands<'m> {
         if self.kind() == MetadataKind::Leaf {
             return Operands(SmallVec::new(), PhantomData);
         }
@@ -141,55 +144,55 @@ impl<'m> Metadata<'m> {
     }
 
     /// The DWARF tag of a type; zero for other nodes.
-    pub fn tag(self) -> u16 {
+    pub(crate) fn tag(self) -> u16 {
         self.is_type().map_or(0, |raw| unsafe { LLVMGetDINodeTag(raw) })
     }
 
-    pub fn size_bits(self) -> u64 {
+    pub(crate) fn size_bits(self) -> u64 {
         self.is_type().map_or(0, |raw| unsafe { LLVMDITypeGetSizeInBits(raw) })
     }
 
-    pub fn offset_bits(self) -> u64 {
+    pub(crate) fn offset_bits(self) -> u64 {
         self.is_type().map_or(0, |raw| unsafe { LLVMDITypeGetOffsetInBits(raw) })
     }
 
-    pub fn type_flags(self) -> i32 {
+    pub(crate) fn type_flags(self) -> i32 {
         self.is_type().map_or(0, |raw| unsafe { LLVMDITypeGetFlags(raw) })
     }
 
-    pub fn type_line(self) -> u32 {
+    pub(crate) fn type_line(self) -> u32 {
         self.is_type().map_or(0, |raw| unsafe { LLVMDITypeGetLine(raw) })
     }
 
-    pub fn subprogram_line(self) -> u32 {
+    pub(crate) fn subprogram_line(self) -> u32 {
         self.is(MetadataKind::Subprogram).map_or(0, |raw| unsafe { LLVMDISubprogramGetLine(raw) })
     }
 
-    pub fn variable_line(self) -> u32 {
+    pub(crate) fn variable_line(self) -> u32 {
         let is_variable = matches!(self.kind(), MetadataKind::LocalVariable | MetadataKind::GlobalVariable);
         if is_variable { unsafe { LLVMDIVariableGetLine(self.0) } } else { 0 }
     }
 
     /// Line and column of a location.
-    pub fn location_position(self) -> (u32, u32) {
+    pub(crate) fn location_position(self) -> (u32, u32) {
         match self.is(MetadataKind::Location) {
             Some(raw) => unsafe { (LLVMDILocationGetLine(raw), LLVMDILocationGetColumn(raw)) },
             None => (0, 0),
         }
     }
 
-    pub fn location_scope(self) -> Option<Metadata<'m>> {
+    pub(crate) fn location_scope(self) -> Option<Metadata<'m>> {
         Self::from_raw(unsafe { LLVMDILocationGetScope(self.is(MetadataKind::Location)?) })
     }
 
     /// The location of the call through which this one was inlined.
-    pub fn location_inlined_at(self) -> Option<Metadata<'m>> {
+    pub(crate) fn location_inlined_at(self) -> Option<Metadata<'m>> {
         let at = Self::from_raw(unsafe { LLVMDILocationGetInlinedAt(self.is(MetadataKind::Location)?) });
         at.filter(|at| at.kind() == MetadataKind::Location)
     }
 
     /// The file a scope lies in.
-    pub fn scope_file(self, module: &'m Module) -> Option<Metadata<'m>> {
+    pub(crate) fn scope_file(self, module: &'m Module) -> Option<Metadata<'m>> {
         use MetadataKind::*;
         match self.kind() {
             File => Some(self),
@@ -200,7 +203,7 @@ impl<'m> Metadata<'m> {
     }
 
     /// Directory and file name of a file node.
-    pub fn file_path(self, module: &'m Module) -> (String, String) {
+    pub(crate) fn file_path(self, module: &'m Module) -> (String, String) {
         if self.kind() != MetadataKind::File {
             return Default::default();
         }
@@ -210,7 +213,7 @@ impl<'m> Metadata<'m> {
     }
 
     /// The variable of a global-variable expression.
-    pub fn global_variable(self, module: &'m Module) -> Option<Metadata<'m>> {
+    pub(crate) fn global_variable(self, module: &'m Module) -> Option<Metadata<'m>> {
         let expression = self.is(MetadataKind::GlobalVariableExpression).map(|_| self)?;
         expression.operands(module).node_of(0, MetadataKind::GlobalVariable)
     }

@@ -9,10 +9,10 @@ mod module;
 mod types;
 mod value;
 
-pub use metadata::{Metadata, MetadataKind};
-pub use module::Module;
-pub use types::{Ty, TypeKind};
-pub use value::{
+pub(crate) use metadata::{Metadata, MetadataKind};
+pub(crate) use module::Module;
+pub(crate) use types::{Ty, TypeKind};
+pub(crate) use value::{
     AtomicOp, Attribute, AttributeKinds, AttributeSite, BlockRef, Linkage, Opcode, Predicate, Value, ValueKind,
 };
 

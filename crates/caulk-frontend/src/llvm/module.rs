@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 
 use super::value::Value;
 
-pub struct Module {
+pub(crate) struct Module {
     context: LLVMContextRef,
     module: LLVMModuleRef,
     /// Which structures have a known layout, as far as it was asked: structures share parts, and each is looked at once.
@@ -25,7 +25,7 @@ pub struct Module {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
+pub(crate) enum ReadError {
     #[error("cannot read {path}: {message}")]
     Open { path: String, message: String },
     #[error("{path} is not bitcode of LLVM 19")]
@@ -52,7 +52,7 @@ fn set_reader_options() {
 }
 
 impl Module {
-    pub fn read(path: &Path) -> Result<Self, ReadError> {
+    pub(crate) fn read(path: &Path) -> Result<Self, ReadError> {
         set_reader_options();
         let shown = || path.display().to_string();
         let c_path = CString::new(path.as_os_str().as_encoded_bytes())
@@ -117,27 +117,27 @@ impl Module {
         self.layouts.borrow_mut().insert(ty, is_known);
     }
 
-    pub fn pointer_bytes(&self) -> u32 {
+    pub(crate) fn pointer_bytes(&self) -> u32 {
         // SAFETY: the layout belongs to the module.
         unsafe { LLVMPointerSize(self.data_layout()) }
     }
 
-    pub fn functions(&self) -> impl Iterator<Item = Value<'_>> {
+    pub(crate) fn functions(&self) -> impl Iterator<Item = Value<'_>> {
         // SAFETY: the list is not changed while the module is borrowed.
         unsafe { values(LLVMGetFirstFunction(self.module), |v| LLVMGetNextFunction(v)) }
     }
 
-    pub fn globals(&self) -> impl Iterator<Item = Value<'_>> {
+    pub(crate) fn globals(&self) -> impl Iterator<Item = Value<'_>> {
         // SAFETY: as for functions.
         unsafe { values(LLVMGetFirstGlobal(self.module), |v| LLVMGetNextGlobal(v)) }
     }
 
-    pub fn aliases(&self) -> impl Iterator<Item = Value<'_>> {
+    pub(crate) fn aliases(&self) -> impl Iterator<Item = Value<'_>> {
         // SAFETY: as for functions.
         unsafe { values(LLVMGetFirstGlobalAlias(self.module), |v| LLVMGetNextGlobalAlias(v)) }
     }
 
-    pub fn named_global(&self, name: &CStr) -> Option<Value<'_>> {
+    pub(crate) fn named_global(&self, name: &CStr) -> Option<Value<'_>> {
         // SAFETY: the name is a C string, the module alive.
         Value::from_raw(unsafe { LLVMGetNamedGlobal(self.module, name.as_ptr()) })
     }

@@ -10,9 +10,9 @@ use llvm_sys::target::{LLVMABISizeOfType, LLVMOffsetOfElement};
 use super::module::Module;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Ty<'m>(LLVMTypeRef, PhantomData<&'m Module>);
+pub(crate) struct Ty<'m>(LLVMTypeRef, PhantomData<&'m Module>);
 
-pub enum TypeKind<'m> {
+pub(crate) enum TypeKind<'m> {
     Void,
     Int(u32),
     Float(u32),
@@ -38,7 +38,7 @@ impl<'m> Ty<'m> {
         Self(raw, PhantomData)
     }
 
-    pub fn kind(self) -> TypeKind<'m> {
+    pub(crate) fn kind(self) -> TypeKind<'m> {
         use LLVMTypeKind::*;
         // SAFETY: the type belongs to the module's context; each getter is called on the kind it is for.
         unsafe {
@@ -67,7 +67,7 @@ impl<'m> Ty<'m> {
 
     /// Whether the size of the type, and where its parts lie, is known here. LLVM ends the process when it is asked for
     /// the size of something that holds a scalable vector.
-    pub fn has_layout(self, module: &'m Module) -> bool {
+    pub(crate) fn has_layout(self, module: &'m Module) -> bool {
         self.has_layout_at_depth(module, 0)
     }
 
@@ -91,13 +91,13 @@ impl<'m> Ty<'m> {
     }
 
     /// The size in bytes; zero when it is not known.
-    pub fn size(self, module: &'m Module) -> u64 {
+    pub(crate) fn size(self, module: &'m Module) -> u64 {
         // SAFETY: the layout belongs to the module; types without one are not asked.
         if self.has_layout(module) { unsafe { LLVMABISizeOfType(module.data_layout(), self.0) } } else { 0 }
     }
 
     /// The name of a struct type, such as `struct.node`; empty for a literal one.
-    pub fn struct_name(self) -> String {
+    pub(crate) fn struct_name(self) -> String {
         // SAFETY: asked of struct types only; the name is a C string owned by the type, or null.
         unsafe {
             let name = LLVMGetStructName(self.0);
@@ -105,7 +105,7 @@ impl<'m> Ty<'m> {
         }
     }
 
-    pub fn struct_fields(self) -> Vec<Ty<'m>> {
+    pub(crate) fn struct_fields(self) -> Vec<Ty<'m>> {
         // SAFETY: the vector has room for as many as the type says it has.
         unsafe {
             let count = LLVMCountStructElementTypes(self.0);
@@ -114,7 +114,7 @@ impl<'m> Ty<'m> {
     }
 
     /// Where a field of a structure begins, and its type. None when the layout is not known.
-    pub fn field(self, index: u32, module: &'m Module) -> Option<(u64, Ty<'m>)> {
+    pub(crate) fn field(self, index: u32, module: &'m Module) -> Option<(u64, Ty<'m>)> {
         if !self.has_layout(module) {
             return None;
         }
@@ -128,12 +128,12 @@ impl<'m> Ty<'m> {
         }
     }
 
-    pub fn element(self) -> Ty<'m> {
+    pub(crate) fn element(self) -> Ty<'m> {
         // SAFETY: asked of arrays and vectors only.
         Ty::from_raw(unsafe { LLVMGetElementType(self.0) })
     }
 
-    pub fn function_params(self) -> Vec<Ty<'m>> {
+    pub(crate) fn function_params(self) -> Vec<Ty<'m>> {
         // SAFETY: asked of function types only; the buffer has the length LLVM says.
         unsafe {
             let mut raw = vec![std::ptr::null_mut(); LLVMCountParamTypes(self.0) as usize];
@@ -142,12 +142,12 @@ impl<'m> Ty<'m> {
         }
     }
 
-    pub fn function_return(self) -> Ty<'m> {
+    pub(crate) fn function_return(self) -> Ty<'m> {
         // SAFETY: asked of function types only.
         Ty::from_raw(unsafe { LLVMGetReturnType(self.0) })
     }
 
-    pub fn is_variadic(self) -> bool {
+    pub(crate) fn is_variadic(self) -> bool {
         // SAFETY: asked of function types only.
         unsafe { LLVMIsFunctionVarArg(self.0) != 0 }
     }

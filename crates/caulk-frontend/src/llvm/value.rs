@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use llvm_sys::core::*;
 use llvm_sys::debuginfo::{LLVMGetSubprogram, LLVMInstructionGetDebugLoc};
 use llvm_sys::prelude::*;
-pub use llvm_sys::{
+pub(crate) use llvm_sys::{
     LLVMAtomicRMWBinOp as AtomicOp, LLVMIntPredicate as Predicate, LLVMLinkage as Linkage, LLVMOpcode as Opcode,
     LLVMValueKind as ValueKind,
 };
@@ -19,24 +19,24 @@ use super::text;
 use super::types::Ty;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Value<'m>(LLVMValueRef, PhantomData<&'m Module>);
+pub(crate) struct Value<'m>(LLVMValueRef, PhantomData<&'m Module>);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct BlockRef<'m>(LLVMBasicBlockRef, PhantomData<&'m Module>);
+pub(crate) struct BlockRef<'m>(LLVMBasicBlockRef, PhantomData<&'m Module>);
 
 /// Where an attribute stands.
 #[derive(Clone, Copy)]
-pub enum AttributeSite {
+pub(crate) enum AttributeSite {
     Function,
     Return,
     Param(u32),
 }
 
 /// The numbers of the attributes we read, looked up once.
-pub struct AttributeKinds([u32; Attribute::ALL.len()]);
+pub(crate) struct AttributeKinds([u32; Attribute::ALL.len()]);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Attribute {
+pub(crate) enum Attribute {
     NoReturn,
     NoUnwind,
     NoAlias,
@@ -69,7 +69,7 @@ impl Attribute {
 }
 
 impl AttributeKinds {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Attribute::ALL.map(|(_, name)| {
             // SAFETY: the name is given with its length.
             unsafe { LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len()) }
@@ -92,7 +92,7 @@ impl AttributeSite {
 }
 
 impl<'m> BlockRef<'m> {
-    pub fn instructions(self) -> impl Iterator<Item = Value<'m>> {
+    pub(crate) fn instructions(self) -> impl Iterator<Item = Value<'m>> {
         // SAFETY: the block is alive and not changed.
         let first = Value::from_raw(unsafe { LLVMGetFirstInstruction(self.0) });
         // SAFETY: as above.
@@ -100,8 +100,11 @@ impl<'m> BlockRef<'m> {
     }
 }
 
-// SAFETY of every call below: the value is alive as long as the module it borrows; each accessor is only called on the
-// kind of value it is for, which valid IR and the caller's match on kind or opcode guarantee.
+#[expect(
+    clippy::undocumented_unsafe_blocks,
+    reason = "one argument for all: the value is alive as long as the module it borrows, and each accessor is only called \
+              on the kind of value it is for, which valid IR and the caller's match on kind or opcode guarantee"
+)]
 impl<'m> Value<'m> {
     pub(super) fn from_raw(raw: LLVMValueRef) -> Option<Self> {
         (!raw.is_null()).then_some(Self(raw, PhantomData))
@@ -115,15 +118,15 @@ impl<'m> Value<'m> {
         Self::from_raw(raw).expect("valid IR has this operand")
     }
 
-    pub fn kind(self) -> ValueKind {
+    pub(crate) fn kind(self) -> ValueKind {
         unsafe { LLVMGetValueKind(self.0) }
     }
 
-    pub fn ty(self) -> Ty<'m> {
+    pub(crate) fn ty(self) -> Ty<'m> {
         Ty::from_raw(unsafe { LLVMTypeOf(self.0) })
     }
 
-    pub fn name(self) -> String {
+    pub(crate) fn name(self) -> String {
         let mut length = 0;
         unsafe {
             let data = LLVMGetValueName2(self.0, &mut length);
@@ -131,46 +134,46 @@ impl<'m> Value<'m> {
         }
     }
 
-    pub fn is_used(self) -> bool {
+    pub(crate) fn is_used(self) -> bool {
         unsafe { !LLVMGetFirstUse(self.0).is_null() }
     }
 
-    pub fn operand_count(self) -> u32 {
+    pub(crate) fn operand_count(self) -> u32 {
         unsafe { LLVMGetNumOperands(self.0) as u32 }
     }
 
-    pub fn operand(self, index: u32) -> Value<'m> {
+    pub(crate) fn operand(self, index: u32) -> Value<'m> {
         Self::expect(unsafe { LLVMGetOperand(self.0, index) })
     }
 
-    pub fn operands(self) -> impl Iterator<Item = Value<'m>> {
+    pub(crate) fn operands(self) -> impl Iterator<Item = Value<'m>> {
         (0..self.operand_count()).filter_map(move |i| Self::from_raw(unsafe { LLVMGetOperand(self.0, i) }))
     }
 
     // Functions and globals.
 
-    pub fn is_declaration(self) -> bool {
+    pub(crate) fn is_declaration(self) -> bool {
         unsafe { LLVMIsDeclaration(self.0) != 0 }
     }
 
-    pub fn linkage(self) -> Linkage {
+    pub(crate) fn linkage(self) -> Linkage {
         unsafe { LLVMGetLinkage(self.0) }
     }
 
     /// The type of a function, or of the contents of a global.
-    pub fn value_type(self) -> Ty<'m> {
+    pub(crate) fn value_type(self) -> Ty<'m> {
         Ty::from_raw(unsafe { LLVMGlobalGetValueType(self.0) })
     }
 
-    pub fn intrinsic_id(self) -> u32 {
+    pub(crate) fn intrinsic_id(self) -> u32 {
         unsafe { LLVMGetIntrinsicID(self.0) }
     }
 
-    pub fn params(self) -> Vec<Value<'m>> {
+    pub(crate) fn params(self) -> Vec<Value<'m>> {
         unsafe { (0..LLVMCountParams(self.0)).map(|i| Self::expect(LLVMGetParam(self.0, i))).collect() }
     }
 
-    pub fn blocks(self) -> Vec<BlockRef<'m>> {
+    pub(crate) fn blocks(self) -> Vec<BlockRef<'m>> {
         unsafe {
             let mut raw = vec![std::ptr::null_mut(); LLVMCountBasicBlocks(self.0) as usize];
             LLVMGetBasicBlocks(self.0, raw.as_mut_ptr());
@@ -179,18 +182,23 @@ impl<'m> Value<'m> {
     }
 
     /// The `!dbg` metadata of a function. LLVM's verifier does not ask what a declaration has there.
-    pub fn subprogram(self) -> Option<Metadata<'m>> {
+    pub(crate) fn subprogram(self) -> Option<Metadata<'m>> {
         Metadata::from_raw(unsafe { LLVMGetSubprogram(self.0) }).filter(|node| node.kind() == MetadataKind::Subprogram)
     }
 
-    pub fn attribute(self, site: AttributeSite, attribute: Attribute, kinds: &AttributeKinds) -> Option<u64> {
+    pub(crate) fn attribute(self, site: AttributeSite, attribute: Attribute, kinds: &AttributeKinds) -> Option<u64> {
         unsafe {
             let found = LLVMGetEnumAttributeAtIndex(self.0, site.index(), kinds.number(attribute));
             attribute_value(found, attribute)
         }
     }
 
-    pub fn call_attribute(self, site: AttributeSite, attribute: Attribute, kinds: &AttributeKinds) -> Option<u64> {
+    pub(crate) fn call_attribute(
+        self,
+        site: AttributeSite,
+        attribute: Attribute,
+        kinds: &AttributeKinds,
+    ) -> Option<u64> {
         unsafe {
             let found = LLVMGetCallSiteEnumAttribute(self.0, site.index(), kinds.number(attribute));
             attribute_value(found, attribute)
@@ -198,34 +206,34 @@ impl<'m> Value<'m> {
     }
 
     /// The initial contents of a global variable; None for any other value.
-    pub fn global_initialiser(self) -> Option<Value<'m>> {
+    pub(crate) fn global_initialiser(self) -> Option<Value<'m>> {
         if self.kind() != ValueKind::LLVMGlobalVariableValueKind {
             return None;
         }
         Self::from_raw(unsafe { LLVMGetInitializer(self.0) })
     }
 
-    pub fn is_global_constant(self) -> bool {
+    pub(crate) fn is_global_constant(self) -> bool {
         unsafe { LLVMIsGlobalConstant(self.0) != 0 }
     }
 
-    pub fn is_thread_local(self) -> bool {
+    pub(crate) fn is_thread_local(self) -> bool {
         unsafe { LLVMGetThreadLocalMode(self.0) != LLVMThreadLocalMode::LLVMNotThreadLocal }
     }
 
-    pub fn section(self) -> String {
+    pub(crate) fn section(self) -> String {
         unsafe {
             let section = LLVMGetSection(self.0);
             if section.is_null() { String::new() } else { CStr::from_ptr(section).to_string_lossy().into_owned() }
         }
     }
 
-    pub fn aliasee(self) -> Value<'m> {
+    pub(crate) fn aliasee(self) -> Value<'m> {
         Self::expect(unsafe { LLVMAliasGetAliasee(self.0) })
     }
 
     /// The `!dbg` metadata of a global variable.
-    pub fn global_debug_info(self) -> Option<Metadata<'m>> {
+    pub(crate) fn global_debug_info(self) -> Option<Metadata<'m>> {
         const DBG_KIND: u32 = 0; // fixed by LLVM: MD_dbg
         unsafe {
             let mut count = 0;
@@ -240,34 +248,34 @@ impl<'m> Value<'m> {
 
     // Constants.
 
-    pub fn int_value(self) -> u64 {
+    pub(crate) fn int_value(self) -> u64 {
         unsafe { LLVMConstIntGetZExtValue(self.0) }
     }
 
-    pub fn int_value_signed(self) -> i64 {
+    pub(crate) fn int_value_signed(self) -> i64 {
         unsafe { LLVMConstIntGetSExtValue(self.0) }
     }
 
-    pub fn float_value(self) -> f64 {
+    pub(crate) fn float_value(self) -> f64 {
         let mut inexact = 0;
         unsafe { LLVMConstRealGetDouble(self.0, &mut inexact) }
     }
 
-    pub fn const_opcode(self) -> Opcode {
+    pub(crate) fn const_opcode(self) -> Opcode {
         unsafe { LLVMGetConstOpcode(self.0) }
     }
 
-    pub fn is_null(self) -> bool {
+    pub(crate) fn is_null(self) -> bool {
         unsafe { LLVMIsNull(self.0) != 0 }
     }
 
     /// An element of a constant struct, array or vector.
-    pub fn element(self, index: u32) -> Option<Value<'m>> {
+    pub(crate) fn element(self, index: u32) -> Option<Value<'m>> {
         Self::from_raw(unsafe { LLVMGetAggregateElement(self.0, index) })
     }
 
     /// The bytes of a constant array of i8, if it is one.
-    pub fn string_bytes(self) -> Option<&'m [u8]> {
+    pub(crate) fn string_bytes(self) -> Option<&'m [u8]> {
         unsafe {
             if LLVMIsConstantString(self.0) == 0 {
                 return None;
@@ -280,61 +288,61 @@ impl<'m> Value<'m> {
 
     // Instructions.
 
-    pub fn opcode(self) -> Opcode {
+    pub(crate) fn opcode(self) -> Opcode {
         unsafe { LLVMGetInstructionOpcode(self.0) }
     }
 
-    pub fn debug_location(self) -> Option<Metadata<'m>> {
+    pub(crate) fn debug_location(self) -> Option<Metadata<'m>> {
         let location = Metadata::from_raw(unsafe { LLVMInstructionGetDebugLoc(self.0) });
         location.filter(|node| node.kind() == MetadataKind::Location)
     }
 
-    pub fn allocated_type(self) -> Ty<'m> {
+    pub(crate) fn allocated_type(self) -> Ty<'m> {
         Ty::from_raw(unsafe { LLVMGetAllocatedType(self.0) })
     }
 
-    pub fn is_volatile(self) -> bool {
+    pub(crate) fn is_volatile(self) -> bool {
         unsafe { LLVMGetVolatile(self.0) != 0 }
     }
 
-    pub fn gep_source_type(self) -> Ty<'m> {
+    pub(crate) fn gep_source_type(self) -> Ty<'m> {
         Ty::from_raw(unsafe { LLVMGetGEPSourceElementType(self.0) })
     }
 
-    pub fn no_signed_wrap(self) -> bool {
+    pub(crate) fn no_signed_wrap(self) -> bool {
         unsafe { LLVMGetNSW(self.0) != 0 }
     }
 
-    pub fn no_unsigned_wrap(self) -> bool {
+    pub(crate) fn no_unsigned_wrap(self) -> bool {
         unsafe { LLVMGetNUW(self.0) != 0 }
     }
 
-    pub fn predicate(self) -> Predicate {
+    pub(crate) fn predicate(self) -> Predicate {
         unsafe { LLVMGetICmpPredicate(self.0) }
     }
 
-    pub fn aggregate_indices(self) -> &'m [u32] {
+    pub(crate) fn aggregate_indices(self) -> &'m [u32] {
         unsafe { std::slice::from_raw_parts(LLVMGetIndices(self.0), LLVMGetNumIndices(self.0) as usize) }
     }
 
-    pub fn atomic_op(self) -> AtomicOp {
+    pub(crate) fn atomic_op(self) -> AtomicOp {
         unsafe { LLVMGetAtomicRMWBinOp(self.0) }
     }
 
-    pub fn called_value(self) -> Value<'m> {
+    pub(crate) fn called_value(self) -> Value<'m> {
         Self::expect(unsafe { LLVMGetCalledValue(self.0) })
     }
 
-    pub fn called_type(self) -> Ty<'m> {
+    pub(crate) fn called_type(self) -> Ty<'m> {
         Ty::from_raw(unsafe { LLVMGetCalledFunctionType(self.0) })
     }
 
-    pub fn args(self) -> impl Iterator<Item = Value<'m>> {
+    pub(crate) fn args(self) -> impl Iterator<Item = Value<'m>> {
         let count = unsafe { LLVMGetNumArgOperands(self.0) };
         (0..count).map(move |i| self.operand(i))
     }
 
-    pub fn assembly_text(self) -> String {
+    pub(crate) fn assembly_text(self) -> String {
         let mut length = 0;
         unsafe {
             let data = LLVMGetInlineAsmAsmString(self.0, &mut length);
@@ -342,17 +350,17 @@ impl<'m> Value<'m> {
         }
     }
 
-    pub fn successors(self) -> SmallVec<[BlockRef<'m>; 2]> {
+    pub(crate) fn successors(self) -> SmallVec<[BlockRef<'m>; 2]> {
         unsafe {
             (0..LLVMGetNumSuccessors(self.0)).map(|i| BlockRef(LLVMGetSuccessor(self.0, i), PhantomData)).collect()
         }
     }
 
-    pub fn is_conditional(self) -> bool {
+    pub(crate) fn is_conditional(self) -> bool {
         unsafe { LLVMIsConditional(self.0) != 0 }
     }
 
-    pub fn phi_incoming(self) -> impl Iterator<Item = (BlockRef<'m>, Value<'m>)> {
+    pub(crate) fn phi_incoming(self) -> impl Iterator<Item = (BlockRef<'m>, Value<'m>)> {
         let count = unsafe { LLVMCountIncoming(self.0) };
         (0..count).map(move |i| unsafe {
             (BlockRef(LLVMGetIncomingBlock(self.0, i), PhantomData), Self::expect(LLVMGetIncomingValue(self.0, i)))
@@ -360,7 +368,7 @@ impl<'m> Value<'m> {
     }
 
     /// The local variable behind an operand of a debug intrinsic.
-    pub fn as_local_variable(self) -> Option<Metadata<'m>> {
+    pub(crate) fn as_local_variable(self) -> Option<Metadata<'m>> {
         self.as_metadata().filter(|node| node.kind() == MetadataKind::LocalVariable)
     }
 
@@ -373,7 +381,7 @@ impl<'m> Value<'m> {
 
     /// The one value wrapped by the metadata operand of a debug intrinsic (`metadata ptr %x`). A list of values
     /// (`!DIArgList`) is none.
-    pub fn wrapped_value(self) -> Option<Value<'m>> {
+    pub(crate) fn wrapped_value(self) -> Option<Value<'m>> {
         if !self.as_metadata()?.is_wrapped_value() {
             return None;
         }
@@ -384,7 +392,7 @@ impl<'m> Value<'m> {
         }
     }
 
-    pub fn intrinsic_name(id: u32) -> String {
+    pub(crate) fn intrinsic_name(id: u32) -> String {
         let mut length = 0;
         unsafe {
             let data = LLVMIntrinsicGetName(id, &mut length);
@@ -402,6 +410,7 @@ unsafe fn attribute_value(found: LLVMAttributeRef, attribute: Attribute) -> Opti
     match attribute {
         // Type attributes have no number.
         Attribute::ByVal | Attribute::StructRet => Some(0),
+        // SAFETY: an enum attribute, as the caller promises, and not null.
         _ => Some(unsafe { LLVMGetEnumAttributeValue(found) }),
     }
 }

@@ -8,7 +8,7 @@ use super::signature::writes;
 use crate::llvm::{Attribute, AttributeSite, Opcode, Value, ValueKind};
 
 impl<'m> FunctionLowering<'_, 'm> {
-    pub fn lower_call(&mut self, inst: Value<'m>) {
+    pub(crate) fn lower_call(&mut self, inst: Value<'m>) {
         let target = inst.called_value();
         let id = match target.kind() {
             ValueKind::LLVMFunctionValueKind => target.intrinsic_id(),

@@ -13,7 +13,7 @@ const MAX_AGGREGATE_PARTS: usize = 32;
 
 impl<'m> Lowering<'m> {
     /// A constant without parts, or the address of something.
-    pub fn lower_constant(&self, value: Value<'m>) -> Constant {
+    pub(crate) fn lower_constant(&self, value: Value<'m>) -> Constant {
         self.lower_constant_at_depth(value, 0)
     }
 
@@ -118,7 +118,7 @@ impl<'m> Lowering<'m> {
 
     /// Parts of a constant structure or array with their offsets; None when there are more than `most`, when they are not
     /// written out (an array of zeros may claim any length), or when nobody knows where they lie.
-    pub fn constant_parts(&self, value: Value<'m>, ty: Ty<'m>, most: usize) -> Option<Vec<(u64, Value<'m>)>> {
+    pub(crate) fn constant_parts(&self, value: Value<'m>, ty: Ty<'m>, most: usize) -> Option<Vec<(u64, Value<'m>)>> {
         use ValueKind::*;
         let is_written_out = matches!(
             value.kind(),
@@ -142,7 +142,7 @@ impl<'m> Lowering<'m> {
 }
 
 impl<'m> FunctionLowering<'_, 'm> {
-    pub fn operand(&mut self, value: Value<'m>) -> Operand {
+    pub(crate) fn operand(&mut self, value: Value<'m>) -> Operand {
         if let Some(&id) = self.values.get(&value) {
             return Operand::Value(id);
         }
@@ -151,7 +151,7 @@ impl<'m> FunctionLowering<'_, 'm> {
     }
 
     /// Like [`Self::operand`], but builds a constant structure part by part instead of making it opaque.
-    pub fn operand_with_parts(&mut self, value: Value<'m>) -> Operand {
+    pub(crate) fn operand_with_parts(&mut self, value: Value<'m>) -> Operand {
         let plain = self.operand(value);
         let Operand::Const(id) = plain else { return plain };
         let Constant::Opaque(ty @ Type::Aggregate(_)) = self.draft.consts[id] else { return plain };

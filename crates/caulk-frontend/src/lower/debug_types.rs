@@ -21,17 +21,17 @@ const MAX_NAME_BYTES: usize = 2048;
 const MAX_FIELDS_OF_UNIT: usize = 1 << 21;
 
 mod tag {
-    pub const ARRAY: u16 = 0x01;
-    pub const CLASS: u16 = 0x02;
-    pub const MEMBER: u16 = 0x0d;
-    pub const POINTER: u16 = 0x0f;
-    pub const REFERENCE: u16 = 0x10;
-    pub const STRUCTURE: u16 = 0x13;
-    pub const TYPEDEF: u16 = 0x16;
-    pub const UNION: u16 = 0x17;
-    pub const INHERITANCE: u16 = 0x1c;
-    pub const CONST: u16 = 0x26;
-    pub const RVALUE_REFERENCE: u16 = 0x42;
+    pub(crate) const ARRAY: u16 = 0x01;
+    pub(crate) const CLASS: u16 = 0x02;
+    pub(crate) const MEMBER: u16 = 0x0d;
+    pub(crate) const POINTER: u16 = 0x0f;
+    pub(crate) const REFERENCE: u16 = 0x10;
+    pub(crate) const STRUCTURE: u16 = 0x13;
+    pub(crate) const TYPEDEF: u16 = 0x16;
+    pub(crate) const UNION: u16 = 0x17;
+    pub(crate) const INHERITANCE: u16 = 0x1c;
+    pub(crate) const CONST: u16 = 0x26;
+    pub(crate) const RVALUE_REFERENCE: u16 = 0x42;
 }
 
 const FLAG_STATIC_MEMBER: i32 = 1 << 12;
@@ -53,7 +53,7 @@ pub(super) struct DebugTypes<'m> {
 
 impl<'m> Lowering<'m> {
     /// What a type of debug info says of a pointer, or of a structure itself.
-    pub fn pointee(&mut self, ty: Metadata<'m>) -> Pointee {
+    pub(crate) fn pointee(&mut self, ty: Metadata<'m>) -> Pointee {
         let mut pointee = Pointee::default();
         let mut typedef: Option<String> = None;
         let mut node = Some(ty);
@@ -140,7 +140,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Fills in the fields of a structure from debug info, when it is first looked into.
-    pub fn fill(&mut self, id: StructId) {
+    pub(crate) fn fill(&mut self, id: StructId) {
         let Some(node) = self.types.unfilled.remove(&id) else { return };
         let Some(elements) = node.operands(self.module).node(4) else { return };
         let is_union = self.unit.structs[id].kind == StructKind::Union;
@@ -177,7 +177,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// The structure behind an LLVM struct type that the code steps into. None for literal types such as `{ i32, i1 }`.
-    pub fn struct_of_llvm(&mut self, ty: Ty<'m>) -> Option<StructId> {
+    pub(crate) fn struct_of_llvm(&mut self, ty: Ty<'m>) -> Option<StructId> {
         if let Some(&id) = self.types.by_llvm.get(&ty) {
             return Some(id);
         }
@@ -200,7 +200,7 @@ impl<'m> Lowering<'m> {
 
     /// Joins the LLVM type of a variable with its type in the source. Only needed for nameless structures: all of them
     /// are called `anon` in LLVM, and no name leads from one to the other.
-    pub fn join_types(&mut self, ty: Ty<'m>, pointee: Pointee) {
+    pub(crate) fn join_types(&mut self, ty: Ty<'m>, pointee: Pointee) {
         let ty = innermost_element(ty);
         let (0, Some(id)) = (pointee.depth, pointee.target) else { return };
         if !matches!(ty.kind(), TypeKind::Struct) || self.types.by_llvm.contains_key(&ty) {
@@ -257,7 +257,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Structures named in a cast but by no variable are listed by the compile unit. Each is looked into once.
-    pub fn mention_retained_types(&mut self, compile_unit: Metadata<'m>) {
+    pub(crate) fn mention_retained_types(&mut self, compile_unit: Metadata<'m>) {
         if !self.types.mentioned.insert(compile_unit) {
             return;
         }
@@ -271,7 +271,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Gives every structure a name of its own in the unit.
-    pub fn make_struct_names_unique(&mut self) {
+    pub(crate) fn make_struct_names_unique(&mut self) {
         let mut seen: FxHashMap<StrId, u32> = FxHashMap::default();
         let mut taken: FxHashSet<StrId> = self.unit.structs.values().map(|s| s.name).collect();
         for index in 0..self.unit.structs.len() {

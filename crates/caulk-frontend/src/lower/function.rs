@@ -119,7 +119,7 @@ impl<'m> FunctionLowering<'_, 'm> {
         self.values.reserve(insts);
     }
 
-    pub fn lower_place(&mut self, location: Metadata<'m>) -> PlaceId {
+    pub(crate) fn lower_place(&mut self, location: Metadata<'m>) -> PlaceId {
         if let Some((known, place)) = self.last_place
             && known == location
         {
@@ -147,12 +147,12 @@ impl<'m> FunctionLowering<'_, 'm> {
     }
 
     /// Appends an instruction that no LLVM value stands for.
-    pub fn emit(&mut self, inst: Inst) -> InstId {
+    pub(crate) fn emit(&mut self, inst: Inst) -> InstId {
         self.draft.append(self.block, inst, self.place)
     }
 
     /// Appends the instruction that an LLVM value becomes.
-    pub fn define(&mut self, value: Value<'m>, inst: Inst) {
+    pub(crate) fn define(&mut self, value: Value<'m>, inst: Inst) {
         match self.values.get(&value) {
             Some(&id) => {
                 self.draft.insts[id] = inst;
@@ -164,26 +164,26 @@ impl<'m> FunctionLowering<'_, 'm> {
     }
 
     /// Ends the path here; what LLVM has after it goes to a block that nothing leads to.
-    pub fn end_path(&mut self) {
+    pub(crate) fn end_path(&mut self) {
         self.emit(Inst::Unreachable);
         self.block = self.draft.blocks.push(Vec::new());
         self.cut = true;
     }
 
     /// Makes an LLVM value the same as one we already have.
-    pub fn forward(&mut self, value: Value<'m>, same: Operand) {
+    pub(crate) fn forward(&mut self, value: Value<'m>, same: Operand) {
         let ty = self.unit.lower_type(value.ty());
         self.define(value, Inst::Cast { op: caulk_ir::CastOp::Bits, from: ty, to: ty, value: same });
     }
 
-    pub fn define_unknown(&mut self, value: Value<'m>, reason: UnknownReason, operands: SmallVec<[Operand; 2]>) {
+    pub(crate) fn define_unknown(&mut self, value: Value<'m>, reason: UnknownReason, operands: SmallVec<[Operand; 2]>) {
         *self.unit.unit.unknowns.entry(reason).or_insert(0) += 1;
         let ty = self.unit.lower_type(value.ty());
         self.define(value, Inst::Unknown { ty, reason, operands });
     }
 
     /// The source variable of a debug-info node.
-    pub fn variable(&mut self, node: Metadata<'m>) -> VarId {
+    pub(crate) fn variable(&mut self, node: Metadata<'m>) -> VarId {
         if let Some(&id) = self.variables.get(&node) {
             return id;
         }
@@ -225,7 +225,7 @@ impl<'m> FunctionLowering<'_, 'm> {
     }
 
     /// Tells that `variable` is the parameter at `index`.
-    pub fn name_param(&mut self, index: u32, variable: VarId) {
+    pub(crate) fn name_param(&mut self, index: u32, variable: VarId) {
         let variable = &mut self.draft.vars[variable];
         if variable.param.is_some() {
             return;

@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 64;
 const MAX_PARTS_OF_UNIT: usize = 1 << 21;
 
 impl<'m> Lowering<'m> {
-    pub fn lower_initialisers(&mut self) {
+    pub(crate) fn lower_initialisers(&mut self) {
         let mut parts_left = MAX_PARTS_OF_UNIT;
         for value in self.module.globals() {
             if let Some(&id) = self.globals.get(&value)

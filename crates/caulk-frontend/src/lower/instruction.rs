@@ -8,7 +8,7 @@ use super::signature::may_hold_pointer;
 use crate::llvm::{Opcode, Predicate, TypeKind, Value};
 
 impl<'m> FunctionLowering<'_, 'm> {
-    pub fn lower_instruction(&mut self, inst: Value<'m>) {
+    pub(crate) fn lower_instruction(&mut self, inst: Value<'m>) {
         use Opcode::*;
         match inst.opcode() {
             LLVMRet | LLVMBr | LLVMSwitch | LLVMIndirectBr | LLVMUnreachable | LLVMResume | LLVMCleanupRet
@@ -46,7 +46,7 @@ impl<'m> FunctionLowering<'_, 'm> {
     }
 
     /// An unknown value made from whatever could carry a pointer.
-    pub fn lower_unknown(&mut self, inst: Value<'m>, reason: UnknownReason) {
+    pub(crate) fn lower_unknown(&mut self, inst: Value<'m>, reason: UnknownReason) {
         let operands = self.pointer_operands(inst);
         self.define_unknown(inst, reason, operands);
     }
@@ -218,7 +218,7 @@ impl<'m> FunctionLowering<'_, 'm> {
     }
 
     /// Arguments of an intrinsic that could carry a pointer.
-    pub fn pointer_args(&mut self, args: &[Value<'m>]) -> SmallVec<[Operand; 2]> {
+    pub(crate) fn pointer_args(&mut self, args: &[Value<'m>]) -> SmallVec<[Operand; 2]> {
         let carries =
             |a: &Value<'m>| !matches!(a.ty().kind(), TypeKind::Other) && may_hold_pointer(self.unit.lower_type(a.ty()));
         let carrying: Vec<_> = args.iter().copied().filter(carries).collect();

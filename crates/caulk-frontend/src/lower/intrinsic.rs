@@ -94,7 +94,7 @@ fn meaning_of(full: &str) -> Meaning {
 }
 
 impl<'m> FunctionLowering<'_, 'm> {
-    pub fn lower_intrinsic(&mut self, inst: Value<'m>, id: u32) {
+    pub(crate) fn lower_intrinsic(&mut self, inst: Value<'m>, id: u32) {
         let args: SmallVec<[Value<'m>; 4]> = inst.args().collect();
         match self.unit.intrinsics.meaning(id) {
             Meaning::DeclareVariable => self.declare_variable(&args),

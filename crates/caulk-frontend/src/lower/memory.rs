@@ -7,7 +7,7 @@ use super::function::FunctionLowering;
 use crate::llvm::{AtomicOp, Opcode, TypeKind, Value, ValueKind};
 
 impl<'m> FunctionLowering<'_, 'm> {
-    pub fn lower_memory(&mut self, inst: Value<'m>) {
+    pub(crate) fn lower_memory(&mut self, inst: Value<'m>) {
         match inst.opcode() {
             Opcode::LLVMAlloca => self.lower_alloca(inst),
             Opcode::LLVMLoad => {
@@ -93,7 +93,7 @@ impl<'m> FunctionLowering<'_, 'm> {
     }
 
     /// A number that counts something. One too wide for core IR is any number.
-    pub fn int_operand(&mut self, value: Value<'m>) -> Operand {
+    pub(crate) fn int_operand(&mut self, value: Value<'m>) -> Operand {
         match self.unit.lower_type(value.ty()) {
             Type::Int(_) => self.operand(value),
             _ => self.unknown_value(Type::Int(64), UnknownReason::Instruction),
@@ -132,7 +132,7 @@ impl<'m> FunctionLowering<'_, 'm> {
         self.emit(Inst::Store { ty, value: new, address, volatile });
     }
 
-    pub fn unknown_value(&mut self, ty: Type, reason: UnknownReason) -> Operand {
+    pub(crate) fn unknown_value(&mut self, ty: Type, reason: UnknownReason) -> Operand {
         *self.unit.unit.unknowns.entry(reason).or_insert(0) += 1;
         Operand::Value(self.emit(Inst::Unknown { ty, reason, operands: SmallVec::new() }))
     }
@@ -154,13 +154,13 @@ impl<'m> FunctionLowering<'_, 'm> {
     }
 
     /// Where the second part of a pair lies.
-    pub fn second_part(&self, pair: Value<'m>) -> u32 {
+    pub(crate) fn second_part(&self, pair: Value<'m>) -> u32 {
         let offset = pair.ty().field(1, self.unit.module).map_or(0, |(offset, _)| offset);
         u32::try_from(offset).unwrap_or(u32::MAX)
     }
 
     /// Defines a value that is a pair of two others.
-    pub fn define_pair(&mut self, inst: Value<'m>, first: Operand, second: Operand, second_offset: u32) {
+    pub(crate) fn define_pair(&mut self, inst: Value<'m>, first: Operand, second: Operand, second_offset: u32) {
         let ty = self.unit.lower_type(inst.ty());
         let empty = self.draft.constant(Constant::Undef(ty));
         let half = Operand::Value(self.emit(Inst::Insert { ty, aggregate: empty, value: first, offset: 0 }));

@@ -15,4 +15,4 @@ mod signature;
 mod terminator;
 mod unit;
 
-pub use unit::lower_unit;
+pub(crate) use unit::lower_unit;

@@ -18,7 +18,7 @@ pub(super) struct FileTable<'m> {
 }
 
 impl<'m> Lowering<'m> {
-    pub fn file(&mut self, node: Metadata<'m>) -> FileId {
+    pub(crate) fn file(&mut self, node: Metadata<'m>) -> FileId {
         if let Some(&id) = self.files.by_node.get(&node) {
             return id;
         }
@@ -32,12 +32,12 @@ impl<'m> Lowering<'m> {
     }
 
     /// Two nodes may name one file (with and without a checksum, say).
-    pub fn file_at(&mut self, path: StrId) -> FileId {
+    pub(crate) fn file_at(&mut self, path: StrId) -> FileId {
         *self.files.by_path.entry(path).or_insert_with(|| self.unit.files.push(path))
     }
 
     /// The file a scope lies in; the first one when debug info does not say.
-    pub fn file_of_scope(&mut self, scope: Option<Metadata<'m>>) -> FileId {
+    pub(crate) fn file_of_scope(&mut self, scope: Option<Metadata<'m>>) -> FileId {
         let Some(scope) = scope else { return FileId(0) };
         if let Some(&id) = self.files.by_scope.get(&scope) {
             return id;
@@ -48,7 +48,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// The name of the function a scope lies in.
-    pub fn enclosing_function(&self, mut scope: Metadata<'m>) -> Option<String> {
+    pub(crate) fn enclosing_function(&self, mut scope: Metadata<'m>) -> Option<String> {
         for _ in 0..MAX_SCOPE_DEPTH {
             match scope.kind() {
                 MetadataKind::Subprogram => return scope.operands(self.module).string(2),

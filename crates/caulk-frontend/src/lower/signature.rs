@@ -7,7 +7,7 @@ use super::unit::{Lowering, linkage};
 use crate::llvm::{Attribute, AttributeSite, Metadata, MetadataKind, Value};
 
 impl<'m> Lowering<'m> {
-    pub fn declare_function(&mut self, value: Value<'m>) -> Function {
+    pub(crate) fn declare_function(&mut self, value: Value<'m>) -> Function {
         let ty = value.value_type();
         let signature = Signature {
             params: ty.function_params().into_iter().map(|p| self.lower_type(p)).collect(),

@@ -7,7 +7,7 @@ use super::function::FunctionLowering;
 use crate::llvm::{Opcode, Value};
 
 impl<'m> FunctionLowering<'_, 'm> {
-    pub fn lower_terminator(&mut self, inst: Value<'m>) {
+    pub(crate) fn lower_terminator(&mut self, inst: Value<'m>) {
         use Opcode::*;
         let targets: SmallVec<[BlockId; 2]> = inst.successors().into_iter().map(|b| self.blocks[&b]).collect();
         let lowered = match inst.opcode() {

@@ -29,13 +29,13 @@ pub(super) struct Lowering<'m> {
 
 /// Why a module has no meaning for us as a whole.
 #[derive(Debug, thiserror::Error)]
-pub enum LowerError {
+pub(crate) enum LowerError {
     #[error("its pointers have {0} bytes; Caulk knows targets with pointers of 1, 2, 4 and 8 bytes")]
     PointerSize(u32),
 }
 
 /// Lowers a module. `source` is the path shown to users.
-pub fn lower_unit(module: &Module, source: &str) -> Result<Unit, LowerError> {
+pub(crate) fn lower_unit(module: &Module, source: &str) -> Result<Unit, LowerError> {
     let pointer_bytes = match module.pointer_bytes() {
         bytes @ (1 | 2 | 4 | 8) => bytes as u8,
         other => return Err(LowerError::PointerSize(other)),
@@ -68,7 +68,7 @@ pub fn lower_unit(module: &Module, source: &str) -> Result<Unit, LowerError> {
 }
 
 impl<'m> Lowering<'m> {
-    pub fn intern(&mut self, text: &str) -> StrId {
+    pub(crate) fn intern(&mut self, text: &str) -> StrId {
         self.unit.strings.intern(text)
     }
 
@@ -128,7 +128,7 @@ impl<'m> Lowering<'m> {
 
     /// A symbol for something that may have no name of its own. No two things have the same: names that are not UTF-8
     /// may look alike once they are text.
-    pub fn symbol(&mut self, name: &str, number: usize) -> StrId {
+    pub(crate) fn symbol(&mut self, name: &str, number: usize) -> StrId {
         let plain = if name.is_empty() { format!(".unnamed.{number}") } else { name.to_owned() };
         let mut symbol = self.intern(&plain);
         let mut copy = 1;
@@ -226,7 +226,7 @@ pub(super) fn linkage(value: Value<'_>) -> Linkage {
 }
 
 impl<'m> Lowering<'m> {
-    pub fn lower_type(&self, ty: Ty<'m>) -> caulk_ir::Type {
+    pub(crate) fn lower_type(&self, ty: Ty<'m>) -> caulk_ir::Type {
         use caulk_ir::Type;
         let bytes = |ty: Ty<'m>| u32::try_from(ty.size(self.module)).unwrap_or(u32::MAX);
         match ty.kind() {

@@ -12,7 +12,7 @@ const MIN_GROWTH: usize = 2_000;
 /// Blocks with more instructions than this do real work and stay shared.
 const MAX_CLEANUP: usize = 24;
 
-pub struct Copies<'a> {
+pub(crate) struct Copies<'a> {
     pub draft: &'a mut Draft,
     /// Kept true while edges move. Entering a copy into the lists of its successors is up to who made it, since it may
     /// get other successors first.
@@ -22,13 +22,13 @@ pub struct Copies<'a> {
 }
 
 impl<'a> Copies<'a> {
-    pub fn new(draft: &'a mut Draft) -> Self {
+    pub(crate) fn new(draft: &'a mut Draft) -> Self {
         let budget = (draft.insts.len() * (MAX_GROWTH - 1)).max(MIN_GROWTH);
         Self { preds: draft.predecessors(), escapes: draft.escaping_values(), budget, draft }
     }
 
     /// Whether a block defines nothing that is used elsewhere, nor anything there must be one of.
-    pub fn is_copyable(&self, block: BlockId) -> bool {
+    pub(crate) fn is_copyable(&self, block: BlockId) -> bool {
         self.draft.blocks[block].iter().all(|&i| {
             // What is newer than the table is itself a copy, of something that does not escape.
             let escapes = self.escapes.get(i).copied().unwrap_or(false);
@@ -37,7 +37,7 @@ impl<'a> Copies<'a> {
     }
 
     /// A copy of `block` for the edge from `from` alone; none when the budget is spent.
-    pub fn copy(&mut self, from: BlockId, block: BlockId) -> Option<BlockId> {
+    pub(crate) fn copy(&mut self, from: BlockId, block: BlockId) -> Option<BlockId> {
         self.budget = self.budget.checked_sub(self.draft.blocks[block].len())?;
         let copy = self.draft.copy_block_for_edge(from, block);
         let known = self.preds.push(vec![from]);
@@ -46,7 +46,7 @@ impl<'a> Copies<'a> {
     }
 
     /// Enters `block` as a predecessor of its successors.
-    pub fn link(&mut self, block: BlockId) {
+    pub(crate) fn link(&mut self, block: BlockId) {
         for next in self.draft.successors(block) {
             if self.preds[next].last() != Some(&block) {
                 self.preds[next].push(block);
@@ -55,7 +55,7 @@ impl<'a> Copies<'a> {
     }
 
     /// A scope is left because of the statement that jumped to its clean-up, so that is where its end is placed.
-    pub fn place_scope_ends(&mut self, block: BlockId, place: PlaceId) {
+    pub(crate) fn place_scope_ends(&mut self, block: BlockId, place: PlaceId) {
         if self.draft.places[place].line == 0 {
             return;
         }
@@ -69,7 +69,7 @@ impl<'a> Copies<'a> {
 
     /// Whether a block only ends scopes and goes on: scope ends, and calls of destructors, which clang places where the
     /// scope ends.
-    pub fn is_cleanup(&self, block: BlockId) -> bool {
+    pub(crate) fn is_cleanup(&self, block: BlockId) -> bool {
         let insts = &self.draft.blocks[block];
         let is_end = |i: &&InstId| matches!(self.draft.insts[**i], Inst::ScopeEnd { .. });
         let end = insts.iter().rev().find(is_end).map_or_else(|| self.terminator_place(block), |&i| self.place(i));
@@ -81,15 +81,15 @@ impl<'a> Copies<'a> {
             })
     }
 
-    pub fn ends_in_jump(&self, block: BlockId) -> bool {
+    pub(crate) fn ends_in_jump(&self, block: BlockId) -> bool {
         matches!(self.draft.insts[self.draft.terminator(block)], Inst::Jump { .. })
     }
 
-    pub fn place(&self, inst: InstId) -> PlaceId {
+    pub(crate) fn place(&self, inst: InstId) -> PlaceId {
         self.draft.inst_places[inst]
     }
 
-    pub fn terminator_place(&self, block: BlockId) -> PlaceId {
+    pub(crate) fn terminator_place(&self, block: BlockId) -> PlaceId {
         self.place(self.draft.terminator(block))
     }
 }

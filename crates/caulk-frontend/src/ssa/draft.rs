@@ -6,7 +6,7 @@ use caulk_ir::{BlockId, ConstId, Constant, EntityVec, Inst, InstId, Operand, Pla
 use rustc_hash::FxHashMap;
 
 #[derive(Debug, Default)]
-pub struct Draft {
+pub(crate) struct Draft {
     pub insts: EntityVec<InstId, Inst>,
     pub inst_places: EntityVec<InstId, PlaceId>,
     pub blocks: EntityVec<BlockId, Vec<InstId>>,
@@ -20,46 +20,46 @@ pub struct Draft {
 }
 
 impl Draft {
-    pub fn add_inst(&mut self, inst: Inst, place: PlaceId) -> InstId {
+    pub(crate) fn add_inst(&mut self, inst: Inst, place: PlaceId) -> InstId {
         self.inst_places.push(place);
         self.insts.push(inst)
     }
 
-    pub fn append(&mut self, block: BlockId, inst: Inst, place: PlaceId) -> InstId {
+    pub(crate) fn append(&mut self, block: BlockId, inst: Inst, place: PlaceId) -> InstId {
         let id = self.add_inst(inst, place);
         self.blocks[block].push(id);
         id
     }
 
-    pub fn constant(&mut self, constant: Constant) -> Operand {
+    pub(crate) fn constant(&mut self, constant: Constant) -> Operand {
         let id = *self.const_index.entry(constant).or_insert_with(|| self.consts.push(constant));
         Operand::Const(id)
     }
 
-    pub fn place(&mut self, place: Place) -> PlaceId {
+    pub(crate) fn place(&mut self, place: Place) -> PlaceId {
         *self.place_index.entry(place).or_insert_with(|| self.places.push(place))
     }
 
-    pub fn terminator(&self, block: BlockId) -> InstId {
+    pub(crate) fn terminator(&self, block: BlockId) -> InstId {
         *self.blocks[block].last().expect("every block of a draft ends in a terminator")
     }
 
-    pub fn successors(&self, block: BlockId) -> impl Iterator<Item = BlockId> + use<> {
+    pub(crate) fn successors(&self, block: BlockId) -> impl Iterator<Item = BlockId> + use<> {
         self.insts[self.terminator(block)].successors().into_iter()
     }
 
     /// Predecessors of each block, each once, in rising order.
-    pub fn predecessors(&self) -> EntityVec<BlockId, Vec<BlockId>> {
+    pub(crate) fn predecessors(&self) -> EntityVec<BlockId, Vec<BlockId>> {
         flow::predecessors(self.blocks.len(), |block| self.insts[self.terminator(block)].successors())
     }
 
     /// Reachable blocks in reverse post-order.
-    pub fn reverse_post_order(&self) -> Vec<BlockId> {
+    pub(crate) fn reverse_post_order(&self) -> Vec<BlockId> {
         flow::reverse_post_order(self.blocks.len(), |block| self.insts[self.terminator(block)].successors())
     }
 
     /// Renumbers the blocks in reverse post-order and drops those that cannot be reached, with the phi edges from them.
-    pub fn remove_unreachable(&mut self) {
+    pub(crate) fn remove_unreachable(&mut self) {
         let order = self.reverse_post_order();
         let mut renumber = vec![None; self.blocks.len()];
         for (new, old) in order.iter().enumerate() {
@@ -83,7 +83,7 @@ impl Draft {
 
     /// Makes `block`, which is entered from `from` among others, a copy of its own for that edge, and returns it.
     /// The block must hold no phi and define no value that other blocks use.
-    pub fn copy_block_for_edge(&mut self, from: BlockId, block: BlockId) -> BlockId {
+    pub(crate) fn copy_block_for_edge(&mut self, from: BlockId, block: BlockId) -> BlockId {
         let copy = self.blocks.push(Vec::with_capacity(self.blocks[block].len()));
         let mut renamed: FxHashMap<InstId, InstId> = FxHashMap::default();
         for index in 0..self.blocks[block].len() {
@@ -127,7 +127,7 @@ impl Draft {
     }
 
     /// Phi edges must match the predecessors after edges were removed.
-    pub fn prune_phis(&mut self) {
+    pub(crate) fn prune_phis(&mut self) {
         let preds = self.predecessors();
         for (block, insts) in self.blocks.iter() {
             for &id in insts {
@@ -139,7 +139,7 @@ impl Draft {
     }
 
     /// For each instruction, whether it is used outside of the block it stands in.
-    pub fn escaping_values(&self) -> EntityVec<InstId, bool> {
+    pub(crate) fn escaping_values(&self) -> EntityVec<InstId, bool> {
         let mut home: EntityVec<InstId, Option<BlockId>> = vec![None; self.insts.len()].into();
         for (block, insts) in self.blocks.iter() {
             insts.iter().for_each(|&i| home[i] = Some(block));

@@ -4,7 +4,7 @@ use caulk_ir::{Block, Body, ConstId, EntityVec, Inst, InstId, Operand};
 
 use super::draft::Draft;
 
-pub fn run(draft: Draft) -> Body {
+pub(crate) fn run(draft: Draft) -> Body {
     let Draft { mut insts, inst_places, blocks, consts, vars, places, params, .. } = draft;
     let mut renumber: EntityVec<InstId, Option<InstId>> = vec![None; insts.len()].into();
     let in_order: Vec<InstId> = (0..params).map(InstId).chain(blocks.values().flatten().copied()).collect();

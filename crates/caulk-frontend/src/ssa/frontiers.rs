@@ -8,7 +8,7 @@ use caulk_ir::{BlockId, EntityVec};
 
 use super::draft::Draft;
 
-pub struct Frontiers {
+pub(crate) struct Frontiers {
     /// The blocks each block dominates directly.
     pub children: EntityVec<BlockId, Vec<BlockId>>,
     /// The blocks each block's definitions reach without dominating them.
@@ -16,7 +16,7 @@ pub struct Frontiers {
 }
 
 impl Frontiers {
-    pub fn new(draft: &Draft) -> Self {
+    pub(crate) fn new(draft: &Draft) -> Self {
         let preds = draft.predecessors();
         let idoms = immediate_dominators(&preds);
         let mut children: EntityVec<BlockId, Vec<BlockId>> = vec![Vec::new(); preds.len()].into();

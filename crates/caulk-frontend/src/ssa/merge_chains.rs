@@ -6,7 +6,7 @@ use caulk_ir::{BlockId, Inst};
 
 use super::draft::Draft;
 
-pub fn run(draft: &mut Draft) {
+pub(crate) fn run(draft: &mut Draft) {
     let preds = draft.predecessors();
     // Which block now holds the instructions of a block that was joined.
     let mut holder: Vec<BlockId> = draft.blocks.keys().collect();

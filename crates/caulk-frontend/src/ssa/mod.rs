@@ -13,12 +13,12 @@ mod promote;
 mod thread_cleanups;
 mod thread_returns;
 
-pub use draft::Draft;
+pub(crate) use draft::Draft;
 
 use caulk_ir::Body;
 
 /// Turns a draft, as lowered instruction by instruction, into a body in SSA form.
-pub fn finish(mut draft: Draft) -> Body {
+pub(crate) fn finish(mut draft: Draft) -> Body {
     draft.remove_unreachable();
     thread_cleanups::run(&mut draft);
     thread_returns::run(&mut draft);

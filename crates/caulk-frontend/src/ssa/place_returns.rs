@@ -8,7 +8,7 @@ use caulk_ir::{BlockId, Inst, InstId, Place};
 use super::draft::Draft;
 use super::thread_returns::result_slot;
 
-pub fn run(draft: &mut Draft) {
+pub(crate) fn run(draft: &mut Draft) {
     for block in draft.blocks.keys().collect::<Vec<_>>() {
         if matches!(draft.insts[draft.terminator(block)], Inst::Return { value: Some(_) }) {
             place_return(draft, block);

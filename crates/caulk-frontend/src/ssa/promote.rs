@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::draft::Draft;
 use super::frontiers::Frontiers;
 
-pub fn run(draft: &mut Draft) {
+pub(crate) fn run(draft: &mut Draft) {
     let types = promotable(draft);
     if types.values().all(Option::is_none) {
         return;

@@ -16,7 +16,7 @@ const MAX_LOOK_BACK: usize = 16;
 /// How many scopes that are only ever left outwards may lie between a statement and the switch.
 const MAX_JOINTS: usize = 32;
 
-pub fn run(draft: &mut Draft) {
+pub(crate) fn run(draft: &mut Draft) {
     let switches = find_switches(draft);
     if switches.is_empty() {
         return;

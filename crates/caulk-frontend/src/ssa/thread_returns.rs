@@ -12,7 +12,7 @@ use super::draft::Draft;
 /// How far back to look for the store of the result.
 const MAX_LOOK_BACK: usize = 16;
 
-pub fn run(draft: &mut Draft) {
+pub(crate) fn run(draft: &mut Draft) {
     let returns: Vec<BlockId> = draft
         .blocks
         .keys()
@@ -64,7 +64,7 @@ fn is_shared_return(copies: &Copies, block: BlockId) -> bool {
 }
 
 /// The slot that holds the result when a return block is entered.
-pub fn result_slot(draft: &Draft, block: BlockId) -> Option<InstId> {
+pub(crate) fn result_slot(draft: &Draft, block: BlockId) -> Option<InstId> {
     let Inst::Return { value: Some(value) } = draft.insts[draft.terminator(block)] else { return None };
     returned_slot(draft, value).map(|(slot, _)| slot).filter(|&slot| is_nameless(draft, slot))
 }

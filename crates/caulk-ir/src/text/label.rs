@@ -76,7 +76,7 @@ pub(super) struct Ordinals<'a> {
 }
 
 impl<'a> Ordinals<'a> {
-    pub fn next(&mut self, name: &'a str) -> u32 {
+    pub(crate) fn next(&mut self, name: &'a str) -> u32 {
         let count = self.seen.entry(name).or_default();
         *count += 1;
         *count

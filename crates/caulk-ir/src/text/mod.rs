@@ -51,7 +51,7 @@ mod words;
 use std::fmt;
 
 use crate::body::Body;
-use crate::entity::{FunctionId, InstId};
+use crate::entity::FunctionId;
 use crate::unit::Unit;
 
 pub use error::ParseError;
@@ -74,11 +74,6 @@ pub fn print_function(unit: &Unit, function: FunctionId, body: &Body) -> String 
     let mut out = String::new();
     write_function(&mut out, unit, function, body).expect("writing to a string never fails");
     out
-}
-
-/// One instruction as text, without its place; for messages.
-pub fn print_inst(unit: &Unit, function: FunctionId, body: &Body, inst: InstId) -> String {
-    Printer::new(unit).body(function, body).inst(inst)
 }
 
 pub fn write_unit(out: &mut dyn fmt::Write, unit: &Unit) -> fmt::Result {

@@ -21,7 +21,7 @@ pub(crate) struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    pub fn new(unit: &'a Unit) -> Self {
+    pub(crate) fn new(unit: &'a Unit) -> Self {
         let mut names = Ordinals::default();
         let structs = unit.structs.values().map(|s| names.next(string(unit, s.name))).collect();
         // Functions and globals are told apart by symbol alone, so they count together.
@@ -31,11 +31,11 @@ impl<'a> Printer<'a> {
         Self { unit, structs, globals, functions }
     }
 
-    pub fn body(&'a self, function: FunctionId, body: &'a Body) -> BodyPrinter<'a> {
+    pub(crate) fn body(&'a self, function: FunctionId, body: &'a Body) -> BodyPrinter<'a> {
         BodyPrinter::new(self, function, body)
     }
 
-    pub fn unit(&self, out: &mut dyn Write) -> fmt::Result {
+    pub(crate) fn unit(&self, out: &mut dyn Write) -> fmt::Result {
         let unit = self.unit;
         writeln!(out, "unit {} pointer {}", Quoted(&unit.source), unit.pointer_bytes)?;
         self.files(out)?;
@@ -133,7 +133,7 @@ impl<'a> Printer<'a> {
         writeln!(out, "alias {}{} = {target}", linkage(alias.linkage), Symbol(string(self.unit, alias.symbol)))
     }
 
-    pub fn function(&self, out: &mut dyn Write, id: FunctionId, body: Option<&Body>) -> fmt::Result {
+    pub(crate) fn function(&self, out: &mut dyn Write, id: FunctionId, body: Option<&Body>) -> fmt::Result {
         let Some(function) = self.unit.functions.get(id) else {
             return writeln!(out, "<no {id}>");
         };
@@ -191,7 +191,7 @@ impl<'a> Printer<'a> {
 
     /// Nothing for the default; it comes last wherever it stands, so that the name of a structure cannot be taken for
     /// an attribute.
-    pub fn pointee(&self, pointee: Pointee) -> String {
+    pub(crate) fn pointee(&self, pointee: Pointee) -> String {
         if pointee == Pointee::default() {
             return String::new();
         }
@@ -212,7 +212,7 @@ impl<'a> Printer<'a> {
 
     /// `context` is the type that stands before the operand, or goes without saying; a number needs no type of its own
     /// when it has that one.
-    pub fn constant(&self, constant: Constant, context: Option<Type>) -> String {
+    pub(crate) fn constant(&self, constant: Constant, context: Option<Type>) -> String {
         let typed = |text: String, ty: Type| if context == Some(ty) { text } else { format!("{text}:{ty}") };
         let ty = constant.ty();
         match constant {
@@ -231,21 +231,21 @@ impl<'a> Printer<'a> {
         }
     }
 
-    pub fn struct_label(&self, id: StructId) -> String {
+    pub(crate) fn struct_label(&self, id: StructId) -> String {
         match (self.unit.structs.get(id), self.structs.get(id.index())) {
             (Some(ty), Some(n)) => format!("{}{}", Name(string(self.unit, ty.name)), Ordinal(*n)),
             _ => format!("<no {id}>"),
         }
     }
 
-    pub fn function_label(&self, id: FunctionId) -> String {
+    pub(crate) fn function_label(&self, id: FunctionId) -> String {
         match (self.unit.functions.get(id), self.functions.get(id.index())) {
             (Some(f), Some(n)) => format!("{}{}", Symbol(string(self.unit, f.symbol)), Ordinal(*n)),
             _ => format!("<no {id}>"),
         }
     }
 
-    pub fn global_label(&self, id: GlobalId) -> String {
+    pub(crate) fn global_label(&self, id: GlobalId) -> String {
         match (self.unit.globals.get(id), self.globals.get(id.index())) {
             (Some(g), Some(n)) => format!("{}{}", Symbol(string(self.unit, g.symbol)), Ordinal(*n)),
             _ => format!("<no {id}>"),

@@ -30,7 +30,7 @@ pub(crate) struct BodyPrinter<'a> {
 }
 
 impl<'a> BodyPrinter<'a> {
-    pub fn new(printer: &'a Printer<'a>, function: FunctionId, body: &'a Body) -> Self {
+    pub(crate) fn new(printer: &'a Printer<'a>, function: FunctionId, body: &'a Body) -> Self {
         let mut names = Ordinals::default();
         let vars = body.vars.values().map(|v| names.next(string(printer.unit, v.name))).collect();
         let function = printer.unit.functions.get(function);
@@ -43,7 +43,7 @@ impl<'a> BodyPrinter<'a> {
         }
     }
 
-    pub fn print(&self, out: &mut dyn Write) -> fmt::Result {
+    pub(crate) fn print(&self, out: &mut dyn Write) -> fmt::Result {
         for (id, var) in self.body.vars.iter() {
             writeln!(out, "  {}", self.variable(id, var))?;
         }
@@ -68,7 +68,7 @@ impl<'a> BodyPrinter<'a> {
         format!("var {}{param}{line}{}", self.var(id), self.printer.pointee(var.pointee))
     }
 
-    pub fn param_place(&self, index: usize) -> String {
+    pub(crate) fn param_place(&self, index: usize) -> String {
         match self.body.insts.as_slice().get(index) {
             Some(Inst::Param { .. }) => self.place(InstId::from_index(index)),
             _ => String::new(),
@@ -105,7 +105,7 @@ impl<'a> BodyPrinter<'a> {
         format!("{file}{}:{}", place.line, place.column)
     }
 
-    pub fn inst(&self, id: InstId) -> String {
+    pub(crate) fn inst(&self, id: InstId) -> String {
         let Some(inst) = self.body.insts.get(id) else { return format!("<no {id}>") };
         let text = self.operation(inst);
         if inst.result_type() == Type::Void { text } else { format!("{id} = {text}") }

@@ -41,7 +41,7 @@ pub fn follow(world: &World<'_>, probe: &Probe, all_origins: bool) -> Answer {
 }
 
 /// As [`follow`], with less work than the configuration allows.
-pub fn follow_within(world: &World<'_>, probe: &Probe, all_origins: bool, max_work: usize) -> Answer {
+pub(crate) fn follow_within(world: &World<'_>, probe: &Probe, all_origins: bool, max_work: usize) -> Answer {
     let rules =
         Rules { regions: world.regions, extensions: world.config.extensions, cell: probe.cell, shape: None, at: None };
     let spent = Cell::new(0);

@@ -18,7 +18,7 @@ use caulk_ir::{
 use caulk_program::{FuncId, Program, TypeId, UnitId};
 use smallvec::SmallVec;
 
-pub use addresses::Part;
+pub(crate) use addresses::Part;
 
 use self::tables::Tables;
 use crate::bindings::Bindings;

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 /// A generator of pseudo-random numbers (xorshift), so that a failure can be had again.
-pub struct Chance(u64);
+pub(crate) struct Chance(u64);
 
 impl Chance {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let mut chance = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         (0..8).for_each(|_| {
             chance.next();
@@ -21,7 +21,7 @@ impl Chance {
         self.0
     }
 
-    pub fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() >> 11) as usize % bound.max(1)
     }
 
@@ -30,7 +30,7 @@ impl Chance {
     }
 }
 
-pub const PRELUDE: &str = "\
+pub(crate) const PRELUDE: &str = "\
 #include <stdlib.h>
 typedef struct node { int data; struct node *next; struct node *left; } Node;
 Node *kept;
@@ -41,7 +41,7 @@ const FIELDS: [&str; 2] = ["next", "left"];
 
 /// A function `f<seed>`, and a private one that it may call. `with_memory`: with globals, structures on the stack,
 /// copies and pointers to pointers.
-pub fn function(seed: u64, with_memory: bool) -> String {
+pub(crate) fn function(seed: u64, with_memory: bool) -> String {
     let mut chance = Chance::new(seed);
     let mut text = String::new();
     let helper = chance.below(3) == 0;

@@ -19,13 +19,13 @@ struct Layout {
 
 /// Whether some run of a function on a small heap ends with a cell that nothing refers to any more. `own`: arguments may
 /// be the last references; otherwise whoever calls holds them.
-pub fn can_leak(program: &Program, function: FuncId, own: bool, runs: usize, chance: &mut Chance) -> bool {
+pub(crate) fn can_leak(program: &Program, function: FuncId, own: bool, runs: usize, chance: &mut Chance) -> bool {
     let mut machine = Machine::new(program);
     (0..runs).any(|run| leaks(&mut machine, program, function, own, run, chance))
 }
 
 /// The lines at which runs on small heaps lose cells for good.
-pub fn losing_lines(program: &Program, function: FuncId, runs: usize, chance: &mut Chance) -> BTreeSet<u32> {
+pub(crate) fn losing_lines(program: &Program, function: FuncId, runs: usize, chance: &mut Chance) -> BTreeSet<u32> {
     let mut machine = Machine::new(program);
     machine.watches = true;
     let mut lines = BTreeSet::new();

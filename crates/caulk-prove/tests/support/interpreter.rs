@@ -8,7 +8,7 @@ use caulk_ir::{
 use caulk_program::{FuncId, Program};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
+pub(crate) enum Value {
     Number(u64),
     Pointer {
         object: usize,
@@ -18,10 +18,10 @@ pub enum Value {
     Undefined,
 }
 
-pub const NULL: Value = Value::Number(0);
+pub(crate) const NULL: Value = Value::Number(0);
 
 #[derive(Clone, Debug, Default)]
-pub struct Object {
+pub(crate) struct Object {
     pub contents: BTreeMap<i64, Value>,
     pub is_heap: bool,
     pub is_gone: bool,
@@ -29,11 +29,11 @@ pub struct Object {
 
 /// Why a run has no result: it has no meaning, or it is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stuck;
+pub(crate) struct Stuck;
 
 type Run<T> = Result<T, Stuck>;
 
-pub struct Machine<'a> {
+pub(crate) struct Machine<'a> {
     program: &'a Program,
     bodies: HashMap<FuncId, Body>,
     pub objects: Vec<Object>,
@@ -58,7 +58,7 @@ const MAX_STEPS: usize = 2_000;
 const MAX_DEPTH: usize = 30;
 
 impl<'a> Machine<'a> {
-    pub fn new(program: &'a Program) -> Self {
+    pub(crate) fn new(program: &'a Program) -> Self {
         Self {
             program,
             bodies: HashMap::new(),
@@ -74,7 +74,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Starts anew with a heap.
-    pub fn reset(&mut self, heap: &[Object], globals: impl Fn(usize) -> Value) {
+    pub(crate) fn reset(&mut self, heap: &[Object], globals: impl Fn(usize) -> Value) {
         self.objects = heap.to_vec();
         self.first_global = heap.len();
         for at in 0..self.program.globals().len() {
@@ -104,7 +104,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Heap cells that neither memory nor any of these values refers to, and that were not freed.
-    pub fn unreferenced(&self, held: &[Value]) -> BTreeSet<usize> {
+    pub(crate) fn unreferenced(&self, held: &[Value]) -> BTreeSet<usize> {
         let alive = self.objects.iter().filter(|o| !o.is_gone);
         let in_memory = alive.flat_map(|o| o.contents.values());
         let referenced: BTreeSet<usize> = in_memory
@@ -118,7 +118,7 @@ impl<'a> Machine<'a> {
         cells.map(|(at, _)| at).filter(|at| !referenced.contains(at)).collect()
     }
 
-    pub fn call(&mut self, function: FuncId, args: &[Value]) -> Run<Value> {
+    pub(crate) fn call(&mut self, function: FuncId, args: &[Value]) -> Run<Value> {
         if self.variables.len() >= MAX_DEPTH {
             return Err(Stuck);
         }

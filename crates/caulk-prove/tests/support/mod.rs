@@ -3,9 +3,9 @@
 // Every test binary compiles this module and uses a part of it.
 #![allow(dead_code)]
 
-pub mod generator;
-pub mod heaps;
-pub mod interpreter;
+pub(crate) mod generator;
+pub(crate) mod heaps;
+pub(crate) mod interpreter;
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use caulk_ir::text::parse_unit;
 use caulk_program::{FuncId, Program, ProgramConfig, UnitInput};
 
 /// Compiles and links C files.
-pub fn compile(files: &[PathBuf], cwd: &Path) -> Program {
+pub(crate) fn compile(files: &[PathBuf], cwd: &Path) -> Program {
     let jobs = jobs_from_sources(files, &[], cwd).jobs;
     let config =
         Config { clang: Clang::find(None).expect("the tests need clang 19"), cache: None, isolated: None, threads: 2 };
@@ -29,7 +29,7 @@ pub fn compile(files: &[PathBuf], cwd: &Path) -> Program {
 }
 
 /// Compiles C code.
-pub fn compile_text(code: &str) -> Program {
+pub(crate) fn compile_text(code: &str) -> Program {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let path = folder.path().join("generated.c");
     std::fs::write(&path, code).expect("the folder can be written to");
@@ -37,14 +37,14 @@ pub fn compile_text(code: &str) -> Program {
 }
 
 /// Links the text of one unit of IR.
-pub fn parse(text: &str) -> Program {
+pub(crate) fn parse(text: &str) -> Program {
     let text = format!("unit \"/t.c\" pointer 8\n{text}");
     let unit = parse_unit(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     Program::link(vec![UnitInput::new(PackedUnit::pack(unit))], ProgramConfig::default())
 }
 
 /// The one function of a name.
-pub fn function(program: &Program, name: &str) -> FuncId {
+pub(crate) fn function(program: &Program, name: &str) -> FuncId {
     match program.functions_named(name).as_slice() {
         [one] => *one,
         found => panic!("{name}: {found:?}"),

@@ -3,7 +3,7 @@
 use crate::terminal::is_harmful;
 
 /// For the content of elements, and of attributes between quotes.
-pub fn text(text: &str) -> String {
+pub(crate) fn text(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -22,7 +22,7 @@ pub fn text(text: &str) -> String {
 }
 
 /// Quoted parts of a message as code: `` `x` ``.
-pub fn with_code(message: &str) -> String {
+pub(crate) fn with_code(message: &str) -> String {
     let mut html = String::new();
     for (at, part) in message.split('`').enumerate() {
         let part = text(part);
@@ -32,7 +32,7 @@ pub fn with_code(message: &str) -> String {
 }
 
 /// JSON for a script of its own file.
-pub fn script(json: &str) -> String {
+pub(crate) fn script(json: &str) -> String {
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 

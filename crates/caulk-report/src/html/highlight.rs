@@ -85,17 +85,17 @@ const KEYWORDS: [&str; 68] = [
 ];
 
 /// Files with their words sorted into classes, each once for all pages.
-pub struct Library<'a> {
+pub(crate) struct Library<'a> {
     sources: &'a Sources,
     known: RefCell<FxHashMap<String, Option<Rc<Highlighter>>>>,
 }
 
 impl<'a> Library<'a> {
-    pub fn new(sources: &'a Sources) -> Self {
+    pub(crate) fn new(sources: &'a Sources) -> Self {
         Self { sources, known: RefCell::default() }
     }
 
-    pub fn get(&self, file: &str) -> Option<Rc<Highlighter>> {
+    pub(crate) fn get(&self, file: &str) -> Option<Rc<Highlighter>> {
         let mut known = self.known.borrow_mut();
         let new = || self.sources.get(file).map(|source| Rc::new(Highlighter::new(source)));
         known.entry(file.to_owned()).or_insert_with(new).clone()
@@ -103,14 +103,14 @@ impl<'a> Library<'a> {
 }
 
 /// A file with its words sorted into classes.
-pub struct Highlighter {
+pub(crate) struct Highlighter {
     file: Rc<SourceFile>,
     /// What is more than plain text, by place.
     marks: Vec<(Range<usize>, &'static str)>,
 }
 
 impl Highlighter {
-    pub fn new(file: Rc<SourceFile>) -> Self {
+    pub(crate) fn new(file: Rc<SourceFile>) -> Self {
         let text = file.bytes();
         let class = |kind: TokenKind, range: &Range<usize>| match kind {
             TokenKind::Literal => Some("lit"),
@@ -128,12 +128,12 @@ impl Highlighter {
     }
 
     /// The number of the last line.
-    pub fn last_line(&self) -> u32 {
+    pub(crate) fn last_line(&self) -> u32 {
         self.file.line_at(self.file.bytes().len().saturating_sub(1))
     }
 
     /// A line as HTML.
-    pub fn line(&self, number: u32) -> String {
+    pub(crate) fn line(&self, number: u32) -> String {
         let Some(line) = self.file.line(number) else { return String::new() };
         let start = self.file.offset(number, 1).unwrap_or(0);
         let end = start + line.len().min(MAX_LINE);

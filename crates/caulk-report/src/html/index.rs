@@ -32,7 +32,7 @@ struct Row<'a> {
 }
 
 /// The rows, as a script: a page on disk may load scripts, but no other data.
-pub fn data(report: &Report) -> String {
+pub(super) fn data(report: &Report) -> String {
     let rows: Vec<Row<'_>> = report.findings.iter().zip(page_names(report)).map(|(f, page)| row(f, &page)).collect();
     let json = serde_json::to_string(&rows).expect("strings and numbers always serialise");
     format!("window.caulkFindings = {};\n", escape::script(&json))
@@ -50,19 +50,19 @@ fn row<'a>(finding: &'a Finding, page: &str) -> Row<'a> {
         function: &finding.loss.function,
         allocator: &finding.allocation.callee,
         confidence: finding.confidence.to_string(),
-        steps: finding.steps.len(),
+        steps: finding.essential().count(),
         failure: finding.needs_alloc_failure,
         state: state(finding),
     }
 }
 
 /// What happens, and why.
-pub fn heading(finding: &Finding) -> String {
+pub(super) fn heading(finding: &Finding) -> String {
     let verb = if finding.is_note() { "is still held at exit" } else { "is leaked" };
     format!("{} {verb}: {}", finding.subject(), finding.reason)
 }
 
-pub fn state(finding: &Finding) -> &'static str {
+pub(super) fn state(finding: &Finding) -> &'static str {
     match (&finding.suppression, finding.baseline) {
         (Some(_), _) => "suppressed",
         (None, Some(BaselineState::New)) => "new",
@@ -71,7 +71,7 @@ pub fn state(finding: &Finding) -> &'static str {
     }
 }
 
-pub fn page(report: &Report) -> String {
+pub(super) fn page(report: &Report) -> String {
     let run = &report.run;
     let mut html = head(&format!("{}: memory leaks", run.project), "", "index.js");
     let counted: Vec<&Finding> = report.counted().collect();
@@ -116,7 +116,7 @@ fn about(html: &mut String, report: &Report) {
     let _ = writeln!(html, "<div><dt>Version</dt><dd>caulk {}</dd></div>\n</dl>", env!("CARGO_PKG_VERSION"));
 }
 
-pub const THEME: &str =
+pub(super) const THEME: &str =
     "<button id=\"theme\" type=\"button\" aria-label=\"Switch between dark and light\">&#9680;</button>\n";
 
 fn details(html: &mut String, title: &str, items: impl Iterator<Item = String>) {

@@ -15,7 +15,7 @@ const CONTEXT: u32 = 5;
 const MIN_FOLD: u32 = 4;
 
 /// The pages of the findings before and after.
-pub struct Neighbours {
+pub(crate) struct Neighbours {
     pub before: Option<String>,
     pub after: Option<String>,
 }
@@ -31,7 +31,7 @@ struct Notes {
     also: Vec<usize>,
 }
 
-pub fn page(finding: &Finding, library: &Library<'_>, neighbours: &Neighbours, changed: &[String]) -> String {
+pub(super) fn page(finding: &Finding, library: &Library<'_>, neighbours: &Neighbours, changed: &[String]) -> String {
     let variable = finding.variable.as_deref().unwrap_or(&finding.noun);
     let title = format!("{variable} from {} in {}", finding.allocation.callee, finding.loss.function);
     let mut html = head(&format!("{title} - {}", finding.loss.file), "../", "finding.js");
@@ -63,7 +63,7 @@ fn header(html: &mut String, finding: &Finding, neighbours: &Neighbours) {
     );
     let _ = writeln!(
         html,
-        "<p class=\"sub\"><span class=\"tag {0}\">{0}</span> <span class=\"tag\">{1} confidence</span> {2}{3}\
+        "<p class=\"sub\"><span class=\"tag {0}\">{0}</span> <span class=\"tag\">{7}</span> <span class=\"tag\">{1} confidence</span> {2}{3}\
          in <code>{4}</code>, {5}:{6}</p>",
         finding.kind.rule(),
         finding.confidence,
@@ -72,11 +72,22 @@ fn header(html: &mut String, finding: &Finding, neighbours: &Neighbours) {
         escape::text(&finding.loss.function),
         escape::text(&finding.loss.file),
         finding.loss.line,
+        rules::of(finding.kind).cwe,
     );
+    let _ = writeln!(html, "<p class=\"sub\">{}.</p>", escape::with_code(&sentence(&finding.certainty())));
+    if let Some(advice) = &finding.advice {
+        let _ = writeln!(html, "<p class=\"sub\">{}.</p>", escape::with_code(&sentence(advice)));
+    }
     if let Some(reason) = finding.suppression.as_ref().and_then(|s| s.reason.as_ref()) {
         let _ = writeln!(html, "<p class=\"sub\">Suppressed: {}</p>", escape::text(reason));
     }
     html.push_str("</header>\n");
+}
+
+/// With a capital letter.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn state_tag(finding: &Finding) -> String {
@@ -160,7 +171,7 @@ fn class(kind: StepKind) -> &'static str {
     match kind {
         StepKind::Allocated => "made",
         StepKind::Leaked => "end",
-        StepKind::NotTaken | StepKind::Call | StepKind::Stored => "call",
+        StepKind::NotTaken | StepKind::Stored => "call",
         _ => "branch",
     }
 }

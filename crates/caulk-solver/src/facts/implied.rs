@@ -8,14 +8,14 @@ use crate::node::{BinaryOp, Comparison, Node, TermId};
 use crate::pool::TermPool;
 
 impl Store {
-    pub fn truth(&self, pool: &TermPool, term: TermId, depth: u8) -> Option<bool> {
+    pub(crate) fn truth(&self, pool: &TermPool, term: TermId, depth: u8) -> Option<bool> {
         let (atom, positive) = strip_not(pool, term);
         let value = self.stored_truth(pool, atom).or_else(|| self.derived_truth(pool, atom, depth))?;
         Some(value == positive)
     }
 
     /// Like [`Store::truth`], without what was assumed of the term itself.
-    pub fn derived_truth(&self, pool: &TermPool, atom: TermId, depth: u8) -> Option<bool> {
+    pub(crate) fn derived_truth(&self, pool: &TermPool, atom: TermId, depth: u8) -> Option<bool> {
         if depth == 0 {
             return None;
         }
@@ -128,7 +128,7 @@ impl Store {
         same_operator && left.iter().zip(&right).all(|(&x, &y)| self.congruent(pool, x, y, depth.min(2) - 1))
     }
 
-    pub fn known(&self, pool: &TermPool, term: TermId, depth: u8) -> Known {
+    pub(crate) fn known(&self, pool: &TermPool, term: TermId, depth: u8) -> Known {
         let width = pool.width(term);
         let stored = self.domain(term);
         let structural = match pool.node(term) {

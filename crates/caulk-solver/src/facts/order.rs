@@ -9,7 +9,7 @@ use crate::pool::TermPool;
 
 impl Store {
     /// Whether the facts lead from one term to another that is at least as large, and whether strictly larger.
-    pub fn ordered(&self, pool: &TermPool, op: Comparison, from: TermId, to: TermId) -> Option<bool> {
+    pub(crate) fn ordered(&self, pool: &TermPool, op: Comparison, from: TermId, to: TermId) -> Option<bool> {
         let goal = self.root(to);
         let mut reached: SmallVec<[((TermId, u64), bool); 8]> = smallvec![(self.root(from), false)];
         let mut at_least = None;

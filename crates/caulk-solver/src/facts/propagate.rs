@@ -33,12 +33,12 @@ pub(super) struct Propagation<'a> {
 }
 
 impl<'a> Propagation<'a> {
-    pub fn new(pool: &'a TermPool, store: &'a mut Store) -> Self {
+    pub(crate) fn new(pool: &'a TermPool, store: &'a mut Store) -> Self {
         let budget = pool.config().max_propagations;
         Propagation { pool, store, queue: SmallVec::new(), budget, touched: 0 }
     }
 
-    pub fn run(mut self, atom: TermId, value: bool) -> Result<(), Contradiction> {
+    pub(crate) fn run(mut self, atom: TermId, value: bool) -> Result<(), Contradiction> {
         self.queue.push(Step::Truth(atom, value));
         self.drain()?;
         let mut rechecks = self.pool.config().max_rechecks;
@@ -61,11 +61,11 @@ impl<'a> Propagation<'a> {
         Ok(())
     }
 
-    pub fn depth(&self) -> u8 {
+    pub(crate) fn depth(&self) -> u8 {
         self.pool.config().max_eval_depth
     }
 
-    pub fn touch(&mut self, term: TermId) {
+    pub(crate) fn touch(&mut self, term: TermId) {
         self.touched |= self.pool.symbol_bits(term);
     }
 

@@ -20,12 +20,12 @@ pub(super) struct Repair<'a> {
 }
 
 impl<'a> Repair<'a> {
-    pub fn new(pool: &'a TermPool, store: &'a Store, literals: &'a [TermId], symbols: &'a [SymbolId]) -> Self {
+    pub(crate) fn new(pool: &'a TermPool, store: &'a Store, literals: &'a [TermId], symbols: &'a [SymbolId]) -> Self {
         Repair { pool, store, literals, symbols, model: Model::default() }
     }
 
     /// First from the values at hand, then from the domains.
-    pub fn run(mut self, start: &Model) -> Option<Model> {
+    pub(crate) fn run(mut self, start: &Model) -> Option<Model> {
         self.model = start.clone();
         if self.mend() {
             return Some(self.model);

@@ -41,7 +41,7 @@ impl Drop for Store {
 
 impl Store {
     /// A store to write to. One that other paths share is copied, and remembered as what both have in common.
-    pub fn own(this: &mut Arc<Store>) -> &mut Store {
+    pub(crate) fn own(this: &mut Arc<Store>) -> &mut Store {
         if Arc::get_mut(this).is_none() {
             let mut copy = Store::clone(this);
             copy.before = Some(std::mem::take(this));
@@ -52,7 +52,7 @@ impl Store {
 
     /// What was known where two paths parted. All that is known is made of literals one after the other, so the one with more
     /// of them is never the one that both have in common.
-    pub fn common<'s>(mut one: &'s Arc<Store>, mut other: &'s Arc<Store>) -> Option<&'s Arc<Store>> {
+    pub(crate) fn common<'s>(mut one: &'s Arc<Store>, mut other: &'s Arc<Store>) -> Option<&'s Arc<Store>> {
         while !Arc::ptr_eq(one, other) {
             if one.literals.len() >= other.literals.len() {
                 one = one.before.as_ref()?;
@@ -64,74 +64,74 @@ impl Store {
     }
 
     /// A condition that was assumed, or follows directly from one.
-    pub fn stored_truth(&self, pool: &TermPool, atom: TermId) -> Option<bool> {
+    pub(crate) fn stored_truth(&self, pool: &TermPool, atom: TermId) -> Option<bool> {
         if let Some(value) = pool.as_const(atom) {
             return Some(value != 0);
         }
         self.truths.binary_search_by_key(&atom, |entry| entry.0).ok().map(|at| self.truths[at].1)
     }
 
-    pub fn set_truth(&mut self, atom: TermId, value: bool) {
+    pub(crate) fn set_truth(&mut self, atom: TermId, value: bool) {
         match self.truths.binary_search_by_key(&atom, |entry| entry.0) {
             Ok(at) => self.truths[at].1 = value,
             Err(at) => self.truths.insert(at, (atom, value)),
         }
     }
 
-    pub fn domain(&self, term: TermId) -> Option<&Known> {
+    pub(crate) fn domain(&self, term: TermId) -> Option<&Known> {
         self.domains.binary_search_by_key(&term, |entry| entry.0).ok().map(|at| &self.domains[at].1)
     }
 
-    pub fn set_domain(&mut self, term: TermId, known: Known) {
+    pub(crate) fn set_domain(&mut self, term: TermId, known: Known) {
         match self.domains.binary_search_by_key(&term, |entry| entry.0) {
             Ok(at) => self.domains[at].1 = known,
             Err(at) => self.domains.insert(at, (term, known)),
         }
     }
 
-    pub fn domains(&self) -> &[(TermId, Known)] {
+    pub(crate) fn domains(&self) -> &[(TermId, Known)] {
         &self.domains
     }
 
-    pub fn is_excluded(&self, term: TermId, value: u64) -> bool {
+    pub(crate) fn is_excluded(&self, term: TermId, value: u64) -> bool {
         self.excluded.binary_search(&(term, value)).is_ok()
     }
 
-    pub fn exclude(&mut self, term: TermId, value: u64) {
+    pub(crate) fn exclude(&mut self, term: TermId, value: u64) {
         if let Err(at) = self.excluded.binary_search(&(term, value)) {
             self.excluded.insert(at, (term, value));
         }
     }
 
-    pub fn excluded_count(&self) -> usize {
+    pub(crate) fn excluded_count(&self) -> usize {
         self.excluded.len()
     }
 
-    pub fn exclusions(&self, term: TermId) -> &[(TermId, u64)] {
+    pub(crate) fn exclusions(&self, term: TermId) -> &[(TermId, u64)] {
         let from = self.excluded.partition_point(|entry| entry.0 < term);
         let to = self.excluded.partition_point(|entry| entry.0 <= term);
         &self.excluded[from..to]
     }
 
     /// The root of a term's class, and how far the term is from it.
-    pub fn root(&self, term: TermId) -> (TermId, u64) {
+    pub(crate) fn root(&self, term: TermId) -> (TermId, u64) {
         match self.classes.binary_search_by_key(&term, |member| member.term) {
             Ok(at) => (self.classes[at].root, self.classes[at].offset),
             Err(_) => (term, 0),
         }
     }
 
-    pub fn classes(&self) -> &[Member] {
+    pub(crate) fn classes(&self) -> &[Member] {
         &self.classes
     }
 
     /// All terms of the class with this root, the root itself included.
-    pub fn members(&self, root: TermId) -> impl Iterator<Item = Member> + '_ {
+    pub(crate) fn members(&self, root: TermId) -> impl Iterator<Item = Member> + '_ {
         self.classes.iter().copied().filter(move |member| member.root == root)
     }
 
     /// Joins two classes: `a = b + offset` for their roots. The older root stays.
-    pub fn unite(&mut self, a: TermId, b: TermId, offset: u64, width: u8) {
+    pub(crate) fn unite(&mut self, a: TermId, b: TermId, offset: u64, width: u8) {
         for root in [a, b] {
             if let Err(at) = self.classes.binary_search_by_key(&root, |member| member.term) {
                 self.classes.insert(at, Member { term: root, root, offset: 0 });

@@ -3,6 +3,7 @@
 use caulk_ir::entity::Entity;
 use caulk_ir::{BinaryOp, BlockId, CastOp, Constant, Inst, InstId, Operand, Type};
 use caulk_memory::{Cell, Offset, Relation, ValueId, ValueNode};
+use caulk_rules::Rule;
 use smallvec::SmallVec;
 
 use super::{Propagation, Start, names};
@@ -183,10 +184,11 @@ impl Propagation<'_, '_> {
     fn leaves_emptied(&self, from: BlockId, to: BlockId, current: &Alternative) -> bool {
         let is_named = current.names.iter().any(|name| self.view.liveness.is_live_in(to, *name));
         let mut holders = current.holders().peekable();
-        !is_named
+        let is_emptied = !is_named
             && current.vars.is_empty()
             && holders.peek().is_some()
-            && holders.all(|cell| self.view.freeing_loops.empties(from, to, cell.base))
+            && holders.all(|cell| self.view.freeing_loops.empties(from, to, cell.base));
+        self.view.config.rules.applies(Rule::FreeingLoops, is_emptied)
     }
 
     /// Names and facts pass from the values a phi takes over this edge to the phi itself.
@@ -199,7 +201,7 @@ impl Propagation<'_, '_> {
             let Inst::Phi { incoming, .. } = &body.insts[phi] else { break };
             let Some((_, value)) = incoming.iter().find(|(block, _)| *block == from) else { continue };
             named.push((phi, names(current, *value)));
-            if !current.cells.is_empty() {
+            if !current.cells.is_empty() && self.view.config.rules.is_on(Rule::ChosenHolders) {
                 chosen.extend(self.chosen(phi, *value, current));
             }
             let key = self.view.keys.of_operand(body, &self.view.values, phi.into());
@@ -245,6 +247,7 @@ impl Propagation<'_, '_> {
                     current.add_cell(Cell { base, offset: cell.offset });
                     current.lost = lost;
                     current.add_alias(choice, of);
+                    self.view.config.rules.note(Rule::ChosenHolders, 1);
                 }
             }
         }

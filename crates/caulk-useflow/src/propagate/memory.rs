@@ -269,7 +269,7 @@ impl Propagation<'_, '_> {
 }
 
 /// The variable a cell is, when it is a whole local variable.
-pub fn variable_at(view: &View<'_>, cell: Cell) -> Option<VarId> {
+pub(crate) fn variable_at(view: &View<'_>, cell: Cell) -> Option<VarId> {
     let ValueNode::Local(local) = view.values.node(cell.base) else { return None };
     match view.body.insts[local] {
         Inst::Local { var, .. } => var,

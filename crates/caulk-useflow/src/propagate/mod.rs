@@ -18,7 +18,7 @@ use crate::steps::Step;
 
 /// What came of following an object.
 #[derive(Debug, Default)]
-pub struct Flow {
+pub(crate) struct Flow {
     /// The alternatives at each return.
     pub exits: Vec<(InstId, Alternative)>,
     /// Older copies that nobody held any more when the allocation was reached again in a loop.
@@ -38,7 +38,7 @@ pub struct Flow {
 
 /// Where an object begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start {
+pub(crate) enum Start {
     Entry,
     /// Right after a call.
     After(InstId),
@@ -51,10 +51,10 @@ mod on_way;
 mod work;
 
 use edges::Side;
-pub use memory::variable_at;
+pub(crate) use memory::variable_at;
 use work::Work;
 
-pub struct Propagation<'v, 'a> {
+pub(crate) struct Propagation<'v, 'a> {
     view: &'v mut View<'a>,
     history: &'v mut History,
     start: Start,
@@ -72,13 +72,13 @@ pub struct Propagation<'v, 'a> {
 
 impl<'v, 'a> Propagation<'v, 'a> {
     /// Follows an object from its start.
-    pub fn run(view: &'v mut View<'a>, history: &'v mut History, start: Start, first: Vec<Alternative>) -> Flow {
+    pub(crate) fn run(view: &'v mut View<'a>, history: &'v mut History, start: Start, first: Vec<Alternative>) -> Flow {
         Self::run_from(view, history, start, first, None)
     }
 
     /// Follows a fresh object. `is_opaque`: whether it exists nothing tells, so what is done to it once it is freed or kept does
     /// not matter to anybody.
-    pub fn run_fresh(
+    pub(crate) fn run_fresh(
         view: &'v mut View<'a>,
         history: &'v mut History,
         start: Start,
@@ -90,14 +90,19 @@ impl<'v, 'a> Propagation<'v, 'a> {
 
     /// Follows the paths on which the object a call allocates does not exist. `failure`: the fact by which one knows that
     /// the call did not allocate; None when it always does.
-    pub fn run_absent(view: &'v mut View<'a>, history: &'v mut History, call: InstId, failure: Option<Fact>) -> Flow {
+    pub(crate) fn run_absent(
+        view: &'v mut View<'a>,
+        history: &'v mut History,
+        call: InstId,
+        failure: Option<Fact>,
+    ) -> Flow {
         let mut absent = Alternative::new(crate::history::NONE);
         absent.status = Status::Absent;
         Self::run_from(view, history, Start::Entry, vec![absent], Some((call, failure)))
     }
 
     /// Follows no object, only what every path to an allocation has learnt.
-    pub fn scout(view: &'v mut View<'a>, history: &'v mut History) -> FxHashMap<InstId, FactList> {
+    pub(crate) fn scout(view: &'v mut View<'a>, history: &'v mut History) -> FxHashMap<InstId, FactList> {
         let mut nothing = Alternative::new(crate::history::NONE);
         nothing.status = Status::Absent;
         Self::run_from(view, history, Start::Entry, vec![nothing], None).facts_at

@@ -2,6 +2,7 @@
 
 use caulk_ir::{InstId, Type};
 use caulk_memory::{AccessPath, Relation};
+use caulk_rules::Rule;
 use caulk_summary::{Answer, Caller};
 
 use super::names;
@@ -28,6 +29,10 @@ impl Caller for OnWay<'_, '_> {
 
     fn is_loosely_told(&mut self) -> bool {
         self.view.calls[self.inst].as_ref().is_some_and(|e| e.summary.loosely_told)
+    }
+
+    fn trusts_unasked_release(&self) -> bool {
+        self.view.config.rules.applies(Rule::UnaskedRelease, true)
     }
 
     fn ask_result(&mut self, relation: Relation, otherwise: Option<Relation>) -> Answer<Fact> {

@@ -10,18 +10,18 @@ pub(super) struct Work {
 }
 
 impl Work {
-    pub fn new(blocks: usize) -> Self {
+    pub(crate) fn new(blocks: usize) -> Self {
         Self { bits: vec![0; (2 * blocks).div_ceil(64)], blocks }
     }
 
     /// `order`: the block's position, or `u32::MAX`.
-    pub fn insert(&mut self, order: u32, block: BlockId) {
+    pub(crate) fn insert(&mut self, order: u32, block: BlockId) {
         let place = if order == u32::MAX { self.blocks + block.index() } else { order as usize };
         self.bits[place / 64] |= 1 << (place % 64);
     }
 
     /// Takes the next place at or after the last one, else the first of all.
-    pub fn take(&mut self, last: usize) -> Option<usize> {
+    pub(crate) fn take(&mut self, last: usize) -> Option<usize> {
         // Those that nothing leads to are all alike.
         let place = self.next(last.min(self.blocks)).or_else(|| self.next(0))?;
         self.bits[place / 64] &= !(1 << (place % 64));
@@ -29,7 +29,7 @@ impl Work {
     }
 
     /// The block at a place.
-    pub fn block(&self, place: usize, by_order: &[BlockId]) -> BlockId {
+    pub(crate) fn block(&self, place: usize, by_order: &[BlockId]) -> BlockId {
         match place.checked_sub(self.blocks) {
             Some(index) => BlockId::from_index(index),
             None => by_order[place],

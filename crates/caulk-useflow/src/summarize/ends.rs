@@ -10,8 +10,9 @@ use crate::candidate::{Candidate, Kind, Loss};
 use crate::guards::returned;
 use crate::history::Event;
 use crate::objects::Fresh;
+use caulk_rules::Rule;
 
-pub enum Fate {
+pub(crate) enum Fate {
     /// Freed, kept or given away.
     Settled,
     /// Held by another object of this function.
@@ -23,7 +24,7 @@ pub enum Fate {
 
 impl Summarizer<'_> {
     /// What has become of a live object at an exit.
-    pub fn fate(&mut self, (exit, alternative): &Exit, own_cell: Option<Cell>) -> Fate {
+    pub(crate) fn fate(&mut self, (exit, alternative): &Exit, own_cell: Option<Cell>) -> Fate {
         if alternative.status != Status::Live {
             return Fate::Settled;
         }
@@ -128,7 +129,7 @@ impl Summarizer<'_> {
     pub(super) fn ask(&mut self, object: &Fresh, exit: InstId, alternative: &Alternative) {
         let is_whole = !object.hidden && !object.is_callers_choice && !object.is_part;
         let is_taken = alternative.rests_on_hidden && matches!(alternative.status, Status::Kept | Status::Freed);
-        if !is_whole || !is_taken {
+        if !is_whole || !is_taken || !self.world.config.rules.is_on(Rule::Questions) {
             return;
         }
         let trail = self.history.trail(alternative.event);
@@ -142,6 +143,7 @@ impl Summarizer<'_> {
             self.report.candidates.truncate(before);
         }
         self.report.candidates[before..].iter_mut().for_each(|c| c.loss = Loss::Question);
+        self.world.config.rules.note(Rule::Questions, self.report.candidates.len() - before);
     }
 
     /// Whether the call is given the object itself, and answers with a status.

@@ -2,6 +2,7 @@
 
 use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Offset, PathRoot, ValueId, ValueNode};
+use caulk_rules::Rule;
 use caulk_summary::{Action, Destination, Guard, Subject};
 
 use super::{Exit, Fate, Summarizer};
@@ -127,10 +128,11 @@ impl Summarizer<'_> {
         let trail = self.history.trail(alternative.event);
         let Some((freed_at, _)) = trail.iter().rev().find(is_free) else { return false };
         let homes = &self.view.homes;
-        self.refilled
-            .iter()
-            .filter(|(refilled, _)| refilled.same_place(path))
-            .any(|(_, made_at)| made_at == freed_at || self.dominators.dominates(homes[*made_at], homes[*freed_at]))
+        let is_renewed =
+            self.refilled.iter().filter(|(refilled, _)| refilled.same_place(path)).any(|(_, made_at)| {
+                made_at == freed_at || self.dominators.dominates(homes[*made_at], homes[*freed_at])
+            });
+        self.world.config.rules.applies(Rule::Renewals, is_renewed)
     }
 
     /// Whether the function reads pointers out of the object a value points to: then it may have seen to what is in it.

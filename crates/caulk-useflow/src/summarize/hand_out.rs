@@ -2,6 +2,7 @@
 
 use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueNode};
+use caulk_rules::Rule;
 use caulk_summary::{Action, Block, BlockId, Case, Destination, Guard, Subject};
 use std::collections::BTreeSet;
 
@@ -22,6 +23,7 @@ impl Summarizer<'_> {
         let is_counted = returned.is_some_and(|ty| self.world.survey.counted.contains(&ty));
         for ((exit, alternative), paths) in handed {
             let is_elsewhere = !is_counted && self.is_held_elsewhere(*exit, alternative);
+            let is_elsewhere = self.world.config.rules.applies(Rule::HeldElsewhere, is_elsewhere);
             let holds = |path: &AccessPath| match path.root {
                 PathRoot::Param(_) => true,
                 PathRoot::Global(global) => !is_counted || self.world.survey.popped.contains(&global),

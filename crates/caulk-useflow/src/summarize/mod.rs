@@ -1,5 +1,6 @@
 //! One function: follows its objects, and says what it does to its callers and where it may leak.
 
+use caulk_rules::Rule;
 use std::collections::BTreeSet;
 
 use caulk_ir::{Body, DominatorTree, Inst, InstId};
@@ -27,7 +28,7 @@ mod given;
 mod hand_out;
 mod resets;
 
-pub use ends::Fate;
+pub(crate) use ends::Fate;
 
 /// What stage one found out about a function.
 #[derive(Clone, Debug, Default)]
@@ -52,14 +53,14 @@ type Exit = (InstId, Alternative);
 
 /// What every function is looked at with.
 #[derive(Clone, Copy)]
-pub struct World<'a> {
+pub(crate) struct World<'a> {
     pub program: &'a Program,
     pub models: &'a Models,
     pub config: &'a UseflowConfig,
     pub survey: &'a Survey,
 }
 
-pub fn summarize<'a>(
+pub(crate) fn summarize<'a>(
     world: &World<'a>,
     id: FuncId,
     body: &'a Body,
@@ -71,7 +72,7 @@ pub fn summarize<'a>(
     summarizer.report
 }
 
-pub struct Summarizer<'a> {
+pub(crate) struct Summarizer<'a> {
     pub view: View<'a>,
     world: World<'a>,
     pub history: History,
@@ -90,7 +91,7 @@ pub struct Summarizer<'a> {
 }
 
 impl<'a> Summarizer<'a> {
-    pub fn new(
+    pub(crate) fn new(
         world: &World<'a>,
         id: FuncId,
         body: &'a Body,
@@ -125,7 +126,8 @@ impl<'a> Summarizer<'a> {
         }
         self.not_known.extend(not_followed.into_iter().filter_map(|v| self.view.values.path(v)).map(|path| path.root));
         self.keep_what_is_copied();
-        let mut reset = self.resets();
+        let rules = &self.world.config.rules;
+        let mut reset = rules.all(Rule::Resets, || self.resets());
         self.drop_mistaken_places();
         let summary = &mut self.report.summary;
         let stores = |a: &&Action, path: &AccessPath| matches!(&a.to, Destination::Store(to) if to.same_place(path));
@@ -140,7 +142,11 @@ impl<'a> Summarizer<'a> {
         summary.overwritten = overwritten;
         summary.actions.sort();
         summary.actions.dedup();
-        summary.drop_borrowed_elements();
+        if rules.is_on(Rule::BorrowedElements) {
+            let before = summary.actions.len();
+            summary.drop_borrowed_elements();
+            rules.note(Rule::BorrowedElements, before - summary.actions.len());
+        }
         summary.merge_opaque_blocks(MAX_CASES);
         summary.drop_implied();
         summary.loosely_told = self.view.loosely_told;
@@ -183,7 +189,8 @@ impl<'a> Summarizer<'a> {
             }
             _ => false,
         };
-        self.report.summary.actions.retain(|action| !is_mistaken(action));
+        let rules = &self.world.config.rules;
+        self.report.summary.actions.retain(|action| !rules.applies(Rule::MistakenPlaces, is_mistaken(action)));
     }
 
     /// No return can be reached without passing a call that never comes back.

@@ -12,7 +12,7 @@ use super::{InputOptions, ModelOptions, destination};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum ReportFormat {
+pub(crate) enum ReportFormat {
     /// For people, on a terminal.
     Text,
     /// For programs; see docs/json.md.
@@ -34,7 +34,7 @@ pub enum ReportFormat {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum ColorArgument {
+pub(crate) enum ColorArgument {
     /// On a terminal.
     Auto,
     Always,
@@ -43,7 +43,7 @@ pub enum ColorArgument {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum ConfidenceArgument {
+pub(crate) enum ConfidenceArgument {
     /// Also shows findings that rest on something the analysis could not see.
     Low,
     Medium,
@@ -52,7 +52,7 @@ pub enum ConfidenceArgument {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum AllocFailureArgument {
+pub(crate) enum AllocFailureArgument {
     /// Shown where the program tests for the failure on the path, or ignores the status by which a callee tells it.
     Tested,
     Show,
@@ -63,7 +63,7 @@ pub enum AllocFailureArgument {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum ResourcesArgument {
+pub(crate) enum ResourcesArgument {
     None,
     /// Streams of files and directories.
     #[default]
@@ -74,7 +74,7 @@ pub enum ResourcesArgument {
 
 /// Find memory leaks: the main job.
 #[derive(Debug, Args)]
-pub struct CheckOptions {
+pub(crate) struct CheckOptions {
     #[command(flatten)]
     pub input: InputOptions,
 

@@ -5,12 +5,13 @@ mod check;
 use std::path::PathBuf;
 
 use caulk_process::Lifeline;
+use caulk_rules::Rules;
 use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use caulk_files::Destination;
 
-pub use check::{
+pub(crate) use check::{
     AllocFailureArgument, CheckOptions, ColorArgument, ConfidenceArgument, ReportFormat, ResourcesArgument,
 };
 
@@ -22,13 +23,13 @@ fn destination() -> impl clap::builder::TypedValueParser<Value = Destination> {
 /// Finds memory leaks in C and C++ programs without running them.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     pub command: Command,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     Check(CheckOptions),
     Candidates(CandidatesOptions),
     Summaries(SummariesOptions),
@@ -42,13 +43,15 @@ pub enum Command {
     /// Write a caulk.toml with all settings, commented out.
     Init,
     Explain(ExplainOptions),
+    /// List the rules of the engines: the heuristics that a setting can switch off, each with its reason.
+    Rules,
     Completions(CompletionsOptions),
     Man(ManOptions),
 }
 
 impl Command {
     /// The options of those that read a project.
-    pub fn input_mut(&mut self) -> Option<&mut InputOptions> {
+    pub(crate) fn input_mut(&mut self) -> Option<&mut InputOptions> {
         match self {
             Command::Check(options) => Some(&mut options.input),
             Command::Candidates(options) => Some(&mut options.input),
@@ -59,14 +62,17 @@ impl Command {
             Command::Program(options) => Some(&mut options.input),
             Command::Ir(options) => Some(&mut options.input),
             Command::Graph(options) => Some(&mut options.input),
-            Command::Capture(_) | Command::Init | Command::Explain(_) | Command::Completions(_) | Command::Man(_) => {
-                None
-            }
+            Command::Capture(_)
+            | Command::Init
+            | Command::Explain(_)
+            | Command::Rules
+            | Command::Completions(_)
+            | Command::Man(_) => None,
         }
     }
 
     /// The place in the source that the command asks about.
-    pub fn place(&self) -> Option<&str> {
+    pub(crate) fn place(&self) -> Option<&str> {
         match self {
             Command::Why(options) => Some(&options.place),
             Command::Query(options) => Some(&options.place),
@@ -75,7 +81,7 @@ impl Command {
     }
 
     /// Lets what the command starts end with Caulk.
-    pub fn tie_to(&mut self, lifeline: &Lifeline) {
+    pub(crate) fn tie_to(&mut self, lifeline: &Lifeline) {
         if let Command::Capture(options) = self {
             options.lifeline = lifeline.clone();
         } else if let Some(input) = self.input_mut() {
@@ -83,7 +89,7 @@ impl Command {
         }
     }
 
-    pub fn models_mut(&mut self) -> Option<&mut ModelOptions> {
+    pub(crate) fn models_mut(&mut self) -> Option<&mut ModelOptions> {
         match self {
             Command::Check(options) => Some(&mut options.models),
             Command::Candidates(options) => Some(&mut options.models),
@@ -97,6 +103,7 @@ impl Command {
             | Command::Capture(_)
             | Command::Init
             | Command::Explain(_)
+            | Command::Rules
             | Command::Completions(_)
             | Command::Man(_) => None,
         }
@@ -105,7 +112,7 @@ impl Command {
 
 /// What to read, and how: the same for every command that reads a project.
 #[derive(Debug, Args)]
-pub struct InputOptions {
+pub(crate) struct InputOptions {
     /// Source files, .bc or .ll files, a directory with a compilation database, or a database. Without any, the nearest
     /// database is read, in this directory, its build*/ or those above. With -p, the whole database is read, and what concerns
     /// the files and folders named here is reported.
@@ -174,6 +181,14 @@ pub struct InputOptions {
     #[arg(skip)]
     pub settings: Option<PathBuf>,
 
+    /// Do without a rule of the engines (`caulk rules` lists them; may be given several times).
+    #[arg(long, value_name = "NAME", hide = true)]
+    pub without_rule: Vec<String>,
+
+    /// The rules that are left, with those that the settings switch off.
+    #[arg(skip)]
+    pub rules: Rules,
+
     /// Folders of headers that are not the user's, if the settings name any.
     #[arg(skip)]
     pub system_folders: Vec<String>,
@@ -188,14 +203,14 @@ pub struct InputOptions {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TableFormat {
+pub(crate) enum TableFormat {
     Text,
     Json,
 }
 
 /// Show what was read: units, functions, calls, and what was lost.
 #[derive(Debug, Args)]
-pub struct ProgramOptions {
+pub(crate) struct ProgramOptions {
     #[command(flatten)]
     pub input: InputOptions,
 
@@ -205,7 +220,7 @@ pub struct ProgramOptions {
 
 /// Print the core IR of what is read.
 #[derive(Debug, Args)]
-pub struct IrOptions {
+pub(crate) struct IrOptions {
     #[command(flatten)]
     pub input: InputOptions,
 
@@ -216,7 +231,7 @@ pub struct IrOptions {
 
 /// What library functions do, besides what Caulk knows.
 #[derive(Debug, Args)]
-pub struct ModelOptions {
+pub(crate) struct ModelOptions {
     /// A file with models of library functions (may be given several times; see docs/models.md).
     #[arg(long, value_name = "FILE")]
     pub models: Vec<PathBuf>,
@@ -224,7 +239,7 @@ pub struct ModelOptions {
 
 /// Show what every function allocates, frees and keeps.
 #[derive(Debug, Args)]
-pub struct SummariesOptions {
+pub(crate) struct SummariesOptions {
     #[command(flatten)]
     pub input: InputOptions,
 
@@ -241,7 +256,7 @@ pub struct SummariesOptions {
 
 /// List the places where memory may be lost, before they are confirmed.
 #[derive(Debug, Args)]
-pub struct CandidatesOptions {
+pub(crate) struct CandidatesOptions {
     #[command(flatten)]
     pub input: InputOptions,
 
@@ -255,7 +270,7 @@ pub struct CandidatesOptions {
 
 /// Which rules the prover uses.
 #[derive(Debug, Args)]
-pub struct ProverOptions {
+pub(crate) struct ProverOptions {
     /// Assume that an argument may be the last reference to its block. Without this the caller is assumed to hold it until the
     /// call is over.
     #[arg(long)]
@@ -271,7 +286,7 @@ pub struct ProverOptions {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Extension {
+pub(crate) enum Extension {
     /// Types keep memory from joining what may refer to the cell.
     Types,
     /// Memory known to hold nothing leaves what may refer to the cell.
@@ -281,7 +296,7 @@ pub enum Extension {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ProveFormat {
+pub(crate) enum ProveFormat {
     Text,
     Json,
     Sarif,
@@ -289,7 +304,7 @@ pub enum ProveFormat {
 
 /// Prove that functions lose no memory, or show the path to what they may lose.
 #[derive(Debug, Args)]
-pub struct ProveOptions {
+pub(crate) struct ProveOptions {
     #[command(flatten)]
     pub input: InputOptions,
 
@@ -309,7 +324,7 @@ pub struct ProveOptions {
 
 /// Ask whether a line can lose the last reference to some block, and where that block may come from.
 #[derive(Debug, Args)]
-pub struct QueryOptions {
+pub(crate) struct QueryOptions {
     /// A line of the source, or a column in it; the file by its name or the end of its path.
     #[arg(value_name = "FILE:LINE[:COL]")]
     pub place: String,
@@ -326,7 +341,7 @@ pub struct QueryOptions {
 
 /// Explain one line: what happens to the memory that is allocated or lost there, and why it is reported or not.
 #[derive(Debug, Args)]
-pub struct WhyOptions {
+pub(crate) struct WhyOptions {
     /// A line of the source; the file by its name or the end of its path.
     #[arg(value_name = "FILE:LINE")]
     pub place: String,
@@ -339,7 +354,7 @@ pub struct WhyOptions {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum GraphKind {
+pub(crate) enum GraphKind {
     /// Which function calls which.
     Calls,
     /// The control flow of a function.
@@ -352,7 +367,7 @@ pub enum GraphKind {
 
 /// Draw a graph, in the DOT language of Graphviz.
 #[derive(Debug, Args)]
-pub struct GraphOptions {
+pub(crate) struct GraphOptions {
     #[command(flatten)]
     pub input: InputOptions,
 
@@ -369,21 +384,21 @@ pub struct GraphOptions {
 
 /// Explain a rule: what it means, why it matters and how to fix what it finds.
 #[derive(Debug, Args)]
-pub struct ExplainOptions {
+pub(crate) struct ExplainOptions {
     /// A rule, such as `lost`, or a weakness, such as CWE-401; without one, all rules are listed.
     pub rule: Option<String>,
 }
 
 /// Print completions for a shell.
 #[derive(Debug, Args)]
-pub struct CompletionsOptions {
+pub(crate) struct CompletionsOptions {
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
 }
 
 /// Print the manual page, or write those of all commands.
 #[derive(Debug, Args)]
-pub struct ManOptions {
+pub(crate) struct ManOptions {
     /// A folder for the pages.
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
@@ -391,7 +406,7 @@ pub struct ManOptions {
 
 /// Run a build and write its compilation database.
 #[derive(Debug, Args)]
-pub struct CaptureOptions {
+pub(crate) struct CaptureOptions {
     /// Where to write the database.
     #[arg(short, long, value_name = "FILE", default_value = caulk_capture::DATABASE_NAME)]
     pub output: PathBuf,

@@ -11,7 +11,7 @@ use crate::message::tell;
 use crate::output::Output;
 use crate::show;
 
-pub fn run(options: &CandidatesOptions) -> Result<Exit, Error> {
+pub(crate) fn run(options: &CandidatesOptions) -> Result<Exit, Error> {
     let analysed = input::analyse(&options.input, &options.models)?;
     let mut out = Output::new();
     let mut count = 0;
@@ -91,7 +91,7 @@ fn write_candidate(analysed: &Analysed, candidate: &Candidate, out: &mut Output)
 }
 
 /// A field as `structure.field`.
-pub fn field_name(program: &Program, (ty, offset): caulk_useflow::Slot) -> String {
+pub(crate) fn field_name(program: &Program, (ty, offset): caulk_useflow::Slot) -> String {
     let (unit, structure) = program.struct_type(ty);
     let field = structure.field_at(offset).and_then(|f| f.name).map_or("?", |n| unit.str(n));
     format!("{}.{field}", program.type_name(ty))

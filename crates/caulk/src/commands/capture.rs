@@ -6,7 +6,7 @@ use crate::message::tell;
 
 use caulk_report::overview::count;
 
-pub fn run(options: &CaptureOptions) -> Result<Exit, Error> {
+pub(crate) fn run(options: &CaptureOptions) -> Result<Exit, Error> {
     let cwd = std::env::current_dir().map_err(|e| Error::Usage(format!("the current directory is gone: {e}")))?;
     let recorded = caulk_capture::record(&options.build, &options.output, &cwd, &options.lifeline)?;
     let compilations = count(recorded.entries, "compilation", "compilations");

@@ -34,7 +34,7 @@ use crate::scope::Wanted;
 /// Largest baseline read: a hundred bytes a finding make that more than half a million.
 const MAX_BASELINE: u64 = 64 << 20;
 
-pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
+pub(crate) fn run(options: &CheckOptions) -> Result<Exit, Error> {
     let start = Instant::now();
     check_destinations(options)?;
     let baseline = options.baseline.as_deref().map(read_baseline).transpose()?;
@@ -162,7 +162,11 @@ fn findings(
             Verdict::Confirmed(witness) => confirmed(candidate, witness),
             Verdict::Unexamined => narrator.stage_one(candidate),
             // Nobody saw a path that can be taken.
-            Verdict::Cut => Evidence { confidence: Confidence::Low, ..narrator.stage_one(candidate) },
+            Verdict::Cut => Evidence {
+                confidence: Confidence::Low,
+                reason: "the search for a path to it ran out of its budget",
+                ..narrator.stage_one(candidate)
+            },
         };
         Some(as_resource(narrator.finding(candidate, &evidence), models.family(candidate.family)))
     };
@@ -180,6 +184,8 @@ fn as_resource(finding: Finding, family: &Family) -> Finding {
         ("neither freed nor", "neither closed nor"),
         ("nothing has freed it", "nothing has closed it"),
         ("is allocated by", "is opened by"),
+        ("is not freed", "is not closed"),
+        ("is never freed", "is never closed"),
         ("the memory", the.as_str()),
     ];
     let closed = |text: &str| words.iter().fold(text.to_owned(), |text, (freed, closed)| text.replace(freed, closed));
@@ -187,8 +193,12 @@ fn as_resource(finding: Finding, family: &Family) -> Finding {
         StepKind::Allocated | StepKind::Leaked => Step { text: closed(&step.text), ..step },
         _ => step,
     };
-    let (reason, steps) = (closed(&finding.reason), finding.steps.into_iter().map(own).collect());
-    Finding { kind, noun: noun.to_owned(), reason, steps, ..finding }
+    let advice = finding
+        .advice
+        .map(|text| text.strip_prefix("free ").map_or(text.clone(), |what| format!("close {}", closed(what))));
+    let (reason, headline) = (closed(&finding.reason), closed(&finding.headline));
+    let steps = finding.steps.into_iter().map(own).collect();
+    Finding { kind, noun: noun.to_owned(), reason, headline, advice, steps, ..finding }
 }
 
 /// Stage one, looking for all that may be reported.
@@ -249,6 +259,7 @@ fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration, 
         ("ownership", explored.refuted_by_ownership),
         ("conditions", explored.refuted_by_conditions),
         ("solver", explored.refuted_by_solver),
+        ("replay", explored.refuted_by_replay),
         ("prover", contradicted.len()),
     ];
     report.statistics = Statistics {
@@ -256,8 +267,10 @@ fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration, 
         functions: program.totals().functions_with_body,
         candidates: explored.candidates,
         confirmed: explored.confirmed - contradicted.len(),
+        replayed: explored.replayed,
         refuted: layers.into_iter().filter(|(_, count)| *count > 0).map(refuted).collect(),
         undecided: explored.cut + explored.unexamined,
+        rules: analysed.config.rules.counts().map(|(rule, count)| (rule.name().to_owned(), count)).collect(),
     };
 }
 
@@ -279,7 +292,8 @@ fn deliver(report: &Report, sources: &Sources, options: &CheckOptions) -> Result
         ReportFormat::Text if options.input.quiet => text::short(report),
         ReportFormat::Text => text::render(report, sources, &text_options(options)),
         ReportFormat::Json => json::render(report),
-        ReportFormat::Sarif => sarif::render(report, sources),
+        ReportFormat::Sarif if options.full_path => sarif::render(report, sources),
+        ReportFormat::Sarif => sarif::render(&without_details(report), sources),
         ReportFormat::Github => github::render(report),
         ReportFormat::CodeClimate => code_climate::render(report),
         ReportFormat::Junit => junit::render(report),
@@ -290,6 +304,13 @@ fn deliver(report: &Report, sources: &Sources, options: &CheckOptions) -> Result
         Some(path) => write_file(path, &rendered),
         None => Ok(Output::new().write_all(rendered.as_bytes())?),
     }
+}
+
+/// The report with the steps that a reader has to know.
+fn without_details(report: &Report) -> Report {
+    let mut report = report.clone();
+    report.findings.iter_mut().for_each(|finding| finding.steps.retain(|step| !step.detail));
+    report
 }
 
 fn write_folder(report: &Report, sources: &Sources, options: &CheckOptions) -> Result<(), Error> {
@@ -335,12 +356,13 @@ fn tell_root(report: &Report, options: &CheckOptions) {
 
 /// The last line: what the run came to.
 fn tell(report: &Report, start: Instant) {
-    let Statistics { units, functions, candidates, confirmed, refuted, undecided } = &report.statistics;
+    let Statistics { units, functions, candidates, confirmed, replayed, refuted, undecided, .. } = &report.statistics;
     let by: Vec<String> = refuted.iter().map(|r| format!("{} by {}", r.count, r.layer)).collect();
     let number: usize = refuted.iter().map(|r| r.count).sum();
     let layers = if by.is_empty() { String::new() } else { format!(" ({})", by.join(", ")) };
     tell!(
-        "{}; {}, {}, {}: {confirmed} confirmed, {number} refuted{layers}, {undecided} undecided; {} cut; {:.1} s",
+        "{}; {}, {}, {}: {confirmed} confirmed ({replayed} replayed), {number} refuted{layers}, {undecided} undecided; \
+         {} cut; {:.1} s",
         count(report.leaks().count(), "leak", "leaks"),
         count(*units, "unit", "units"),
         count(*functions, "function", "functions"),

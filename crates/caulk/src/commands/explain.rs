@@ -9,7 +9,7 @@ use crate::arguments::ExplainOptions;
 use crate::error::{Error, Exit};
 use crate::output::Output;
 
-pub fn run(options: &ExplainOptions) -> Result<Exit, Error> {
+pub(crate) fn run(options: &ExplainOptions) -> Result<Exit, Error> {
     let mut out = Output::new();
     let Some(name) = &options.rule else {
         for rule in rules::ALL {

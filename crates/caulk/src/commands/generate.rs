@@ -8,7 +8,7 @@ use crate::arguments::{Arguments, CompletionsOptions, ManOptions};
 use crate::error::{Error, Exit};
 use crate::output::Output;
 
-pub fn completions(options: &CompletionsOptions) -> Result<Exit, Error> {
+pub(crate) fn completions(options: &CompletionsOptions) -> Result<Exit, Error> {
     let mut script = Vec::new();
     clap_complete::generate(options.shell, &mut Arguments::command(), "caulk", &mut script);
     Output::new().write_all(&script)?;
@@ -16,7 +16,7 @@ pub fn completions(options: &CompletionsOptions) -> Result<Exit, Error> {
 }
 
 /// The page of the program on standard output, or those of all commands to a folder.
-pub fn man(options: &ManOptions) -> Result<Exit, Error> {
+pub(crate) fn man(options: &ManOptions) -> Result<Exit, Error> {
     let program = Arguments::command();
     match &options.output {
         None => {

@@ -1,6 +1,6 @@
 //! `caulk graph`: DOT for Graphviz.
 
-use caulk_explore::{ExploreConfig, mstg_dot};
+use caulk_explore::mstg_dot;
 use caulk_program::{DEFAULT_DEPTH, FuncId, Program, calls_dot, cfg_dot};
 use caulk_useflow::{Explainer, useflow_dot};
 
@@ -10,7 +10,7 @@ use crate::input::{self, Analysed};
 use crate::message::tell;
 use crate::output::Output;
 
-pub fn run(options: &GraphOptions) -> Result<Exit, Error> {
+pub(crate) fn run(options: &GraphOptions) -> Result<Exit, Error> {
     if matches!(options.kind, GraphKind::Useflow | GraphKind::Mstg) {
         return run_analysed(options);
     }
@@ -36,7 +36,7 @@ fn run_analysed(options: &GraphOptions) -> Result<Exit, Error> {
     let Analysed { read, program, models, config, analysis } = input::analyse(&options.input, &options.models)?;
     let function = find(&program, name)?;
     let dot = match options.kind {
-        GraphKind::Mstg => mstg_dot(&program, &config, &analysis, &ExploreConfig::default(), function),
+        GraphKind::Mstg => mstg_dot(&program, &config, &analysis, &input::explore_config(&config), function),
         _ => useflow_dot(&Explainer::new(&program, &models, &config, &analysis), function),
     };
     Output::new().text(&dot)?;
@@ -44,7 +44,7 @@ fn run_analysed(options: &GraphOptions) -> Result<Exit, Error> {
 }
 
 /// The function of that name; when several have it, the first with a body, and the user is told of the others.
-pub fn find(program: &Program, name: &str) -> Result<FuncId, Error> {
+pub(crate) fn find(program: &Program, name: &str) -> Result<FuncId, Error> {
     let mut found = program.functions_named(name);
     found.sort_by_key(|&f| (!program.has_body(f), f));
     let first = *found.first().ok_or_else(|| Error::NoSuchFunction(name.to_owned(), String::new()))?;

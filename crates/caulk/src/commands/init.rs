@@ -7,7 +7,7 @@ use crate::error::{Error, Exit};
 use crate::message::tell;
 use crate::settings::{FILE_NAME, TEMPLATE};
 
-pub fn run() -> Result<Exit, Error> {
+pub(crate) fn run() -> Result<Exit, Error> {
     let failed = |source: std::io::Error| match source.kind() {
         ErrorKind::AlreadyExists => Error::Usage(format!("there is a {FILE_NAME} already; it is left as it is")),
         _ => Error::Write { path: FILE_NAME.to_owned(), source },

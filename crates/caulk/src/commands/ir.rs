@@ -9,7 +9,7 @@ use crate::error::{Error, Exit};
 use crate::input;
 use crate::output::Output;
 
-pub fn run(options: &IrOptions) -> Result<Exit, Error> {
+pub(crate) fn run(options: &IrOptions) -> Result<Exit, Error> {
     let read = input::read_given(&options.input)?;
     let mut out = Output::new();
     match &options.function {

@@ -1,18 +1,19 @@
 //! One file a command.
 
-pub mod candidates;
-pub mod capture;
-pub mod check;
-pub mod explain;
-pub mod generate;
-pub mod graph;
-pub mod init;
-pub mod ir;
-pub mod program;
-pub mod proof;
-pub mod prove;
-pub mod query;
+pub(crate) mod candidates;
+pub(crate) mod capture;
+pub(crate) mod check;
+pub(crate) mod explain;
+pub(crate) mod generate;
+pub(crate) mod graph;
+pub(crate) mod init;
+pub(crate) mod ir;
+pub(crate) mod program;
+pub(crate) mod proof;
+pub(crate) mod prove;
+pub(crate) mod query;
+pub(crate) mod rules;
 mod second_look;
 mod second_opinion;
-pub mod summaries;
-pub mod why;
+pub(crate) mod summaries;
+pub(crate) mod why;

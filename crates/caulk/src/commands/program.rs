@@ -14,7 +14,7 @@ use crate::output::Output;
 /// How many functions without a body the text table names.
 const SHOWN_MISSING: usize = 10;
 
-pub fn run(options: &ProgramOptions) -> Result<Exit, Error> {
+pub(crate) fn run(options: &ProgramOptions) -> Result<Exit, Error> {
     let mut read = input::read(&options.input)?;
     let program = input::link(&mut read, &options.input)?;
     let summary = Summary::new(&read, &program);

@@ -19,11 +19,11 @@ use crate::output::Lines;
 const MAX_STEPS: usize = 12;
 
 /// Under which a proof holds; printed once for each run.
-pub const ASSUMPTIONS: &str = "\
+pub(crate) const ASSUMPTIONS: &str = "\
 proofs hold if memory is used by its declared type, no address is computed beyond the object it starts in, blocks \
 declared as bytes or void hold no pointers, and the models of library functions are right (docs/prove.md)";
 
-pub fn config(options: &ProverOptions) -> ProveConfig {
+pub(crate) fn config(options: &ProverOptions) -> ProveConfig {
     let mut config = ProveConfig { arguments_are_held: !options.own_arguments, ..ProveConfig::default() };
     config.max_transfers = options.max_steps.unwrap_or(config.max_transfers);
     for extension in &options.without {
@@ -38,7 +38,7 @@ pub fn config(options: &ProverOptions) -> ProveConfig {
 
 /// Words for one program.
 #[derive(Clone, Copy)]
-pub struct Teller<'a> {
+pub(crate) struct Teller<'a> {
     pub program: &'a Program,
     /// The project's folder, which paths are relative to.
     pub root: &'a Path,
@@ -160,7 +160,7 @@ impl Teller<'_> {
     }
 
     /// One probe with its answer, as lines of text.
-    pub fn answer(&self, body: &Body, probe: &Probe, answer: &Answer) -> String {
+    pub(crate) fn answer(&self, body: &Body, probe: &Probe, answer: &Answer) -> String {
         let (file, line, column) = self.place(probe.function, body, probe.place);
         let loss = self.loss(body, probe);
         let at = format!("{file}:{line}:{column}");
@@ -180,7 +180,7 @@ impl Teller<'_> {
     }
 
     /// What will hold all answers, for programs to read.
-    pub fn proof(&self, read: &Read) -> Proof {
+    pub(crate) fn proof(&self, read: &Read) -> Proof {
         let lost = |unit: &LostUnit| ReportedUnit { source: unit.source.clone(), reason: unit.reason.clone() };
         Proof {
             functions: Vec::new(),
@@ -190,7 +190,7 @@ impl Teller<'_> {
     }
 
     /// One answer.
-    pub fn function(&self, judged: &Judged) -> ProvedFunction {
+    pub(crate) fn function(&self, judged: &Judged) -> ProvedFunction {
         let info = self.program.function(judged.function);
         let (file, line) = (shown_path(info.file.unwrap_or("?"), self.root), info.line);
         let whole = |message: &str, outcome: ProofVerdict, because: String| ProofTrace {

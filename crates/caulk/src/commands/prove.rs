@@ -18,7 +18,7 @@ use crate::message::tell;
 use crate::output::Output;
 use crate::progress;
 
-pub fn run(options: &ProveOptions) -> Result<Exit, Error> {
+pub(crate) fn run(options: &ProveOptions) -> Result<Exit, Error> {
     let models = Models::with_files(&options.models.models)?;
     let mut read = input::read(&options.input)?;
     // Nothing is proved by what is only likely.

@@ -11,7 +11,7 @@ use crate::input;
 use crate::message::tell;
 use crate::output::Output;
 
-pub fn run(options: &QueryOptions) -> Result<Exit, Error> {
+pub(crate) fn run(options: &QueryOptions) -> Result<Exit, Error> {
     let place = parse(&options.place)?;
     let models = Models::with_files(&options.models.models)?;
     let mut read = input::read(&options.input)?;

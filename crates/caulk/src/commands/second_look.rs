@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
-use caulk_explore::{Edge, ExploreConfig, Layer, Verdict, explore_one};
+use caulk_explore::{Edge, Layer, Verdict, explore_one};
 use caulk_program::FuncId;
 use caulk_report::source::Sources;
 use caulk_report::witness::confirmed;
 use caulk_report::{Narrator, ReportConfig, StepKind};
 use caulk_useflow::Candidate;
 
-use crate::input::Analysed;
+use crate::input::{Analysed, explore_config};
 
 /// Conditions named that stand in the way of a candidate.
 const MAX_REFUSED: usize = 3;
 
-pub struct SecondLook<'a> {
+pub(crate) struct SecondLook<'a> {
     analysed: &'a Analysed,
     function: FuncId,
     pub sources: &'a Sources,
@@ -24,22 +24,26 @@ pub struct SecondLook<'a> {
 }
 
 impl<'a> SecondLook<'a> {
-    pub fn new(analysed: &'a Analysed, function: FuncId, sources: &'a Sources, root: &'a Path) -> Self {
+    pub(crate) fn new(analysed: &'a Analysed, function: FuncId, sources: &'a Sources, root: &'a Path) -> Self {
         let Analysed { program, config, analysis, .. } = analysed;
         let verdicts = match analysis.reports[function.0 as usize].candidates.is_empty() {
             true => Vec::new(),
-            false => explore_one(program, config, analysis, &ExploreConfig::default(), function),
+            false => explore_one(program, config, analysis, &explore_config(config), function),
         };
         Self { analysed, function, sources, root, verdicts }
     }
 
     /// The verdict on the first candidate that is meant.
-    pub fn tell(&self, is_meant: impl Fn(&Candidate) -> bool) -> Option<String> {
+    pub(crate) fn tell(&self, is_meant: impl Fn(&Candidate) -> bool) -> Option<String> {
         let candidates = &self.analysed.analysis.reports[self.function.0 as usize].candidates;
         let (candidate, (verdict, refused)) = candidates.iter().zip(&self.verdicts).find(|(c, _)| is_meant(c))?;
         Some(match verdict {
             Verdict::Confirmed(witness) => {
-                let doubt = if witness.is_doubtful { ", with a doubt: paths were merged on the way" } else { "" };
+                let doubt = match (witness.is_replayed, witness.is_doubtful) {
+                    (false, _) => ", with a doubt: no single path was found that holds when it is executed alone",
+                    (true, true) => ", with a doubt: not all conditions of the path could be decided",
+                    (true, false) => "",
+                };
                 format!("confirmed{doubt}: {}", self.path(candidate, witness))
             }
             Verdict::Refuted(Layer::Ownership) => {
@@ -52,6 +56,9 @@ impl<'a> SecondLook<'a> {
             Verdict::Refuted(Layer::Solver) => {
                 let which = self.refused(candidate, refused);
                 format!("refuted: conditions on the way there exclude each other, as the solver shows{which}")
+            }
+            Verdict::Refuted(Layer::Replay) => {
+                "refuted: paths that were merged lose it together, and none of them does so alone".to_owned()
             }
             Verdict::Cut => "not decided: the budget ran out before all paths were seen".to_owned(),
             Verdict::Unexamined => "not followed path by path: it rests on no path, or on something hidden".to_owned(),

@@ -19,12 +19,12 @@ fn config() -> ProveConfig {
 
 /// Confirmed candidates that the prover contradicts, by report and place in it.
 #[derive(Default)]
-pub struct Contradicted {
+pub(crate) struct Contradicted {
     found: BTreeSet<(usize, usize)>,
 }
 
 impl Contradicted {
-    pub fn new(options: &InputOptions, analysed: &Analysed, exploration: &Exploration) -> Result<Self, Error> {
+    pub(crate) fn new(options: &InputOptions, analysed: &Analysed, exploration: &Exploration) -> Result<Self, Error> {
         let regions = TypedRegions::new(&analysed.program);
         let world = World::new(&analysed.program, &analysed.models, &regions, config());
         let verdicts = exploration.verdicts.iter().enumerate();
@@ -43,11 +43,11 @@ impl Contradicted {
         Ok(Self { found })
     }
 
-    pub fn contains(&self, report: usize, at: usize) -> bool {
+    pub(crate) fn contains(&self, report: usize, at: usize) -> bool {
         self.found.contains(&(report, at))
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.found.len()
     }
 }

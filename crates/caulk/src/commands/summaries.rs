@@ -13,7 +13,7 @@ use crate::message::tell;
 use crate::output::Output;
 use crate::show;
 
-pub fn run(options: &SummariesOptions) -> Result<Exit, Error> {
+pub(crate) fn run(options: &SummariesOptions) -> Result<Exit, Error> {
     let analysed = input::analyse(&options.input, &options.models)?;
     let functions = wanted(&analysed, options.function.as_deref())?;
     let mut out = Output::new();

@@ -24,7 +24,7 @@ const MAX_CHAIN: usize = 5;
 /// Lines named when there is nothing in the line that was asked for.
 const MAX_HINTS: usize = 8;
 
-pub fn run(options: &WhyOptions) -> Result<Exit, Error> {
+pub(crate) fn run(options: &WhyOptions) -> Result<Exit, Error> {
     let (file, line) = parse_place(&options.place)?;
     let analysed = input::analyse(&options.input, &options.models)?;
     let functions = find(&analysed, file, line);

@@ -7,6 +7,7 @@ use caulk_files::Destination;
 use caulk_models::nearest;
 use caulk_report::Kind;
 use caulk_report::suppress::Ignore;
+use caulk_rules::{Rules, UnknownRule};
 
 use super::{IgnoreSetting, Settings};
 use crate::arguments::{CheckOptions, Command, InputOptions, ModelOptions};
@@ -14,7 +15,7 @@ use crate::error::Error;
 use crate::input::{cores, current_folder};
 
 /// Settings of the project for a command that reads one.
-pub fn apply(command: &mut Command) -> Result<(), Error> {
+pub(crate) fn apply(command: &mut Command) -> Result<(), Error> {
     let place = command.place().map(str::to_owned);
     let Some(input) = command.input_mut() else { return Ok(()) };
     let cwd = current_folder()?;
@@ -24,6 +25,7 @@ pub fn apply(command: &mut Command) -> Result<(), Error> {
     };
     settings.fill_input(input);
     find_input(input, place.as_deref(), &cwd);
+    input.rules = settings.rules_left(&input.without_rule)?;
     if let Some(models) = command.models_mut() {
         settings.fill_models(models);
     }
@@ -93,6 +95,13 @@ impl Settings {
         input.clang_timeout = input.clang_timeout.or(self.clang_timeout);
         input.clang_memory = input.clang_memory.or(self.clang_memory);
         input.cache = input.cache.take().or_else(|| self.destination(&self.cache));
+    }
+
+    /// All rules but those that the settings or the command line switch off.
+    fn rules_left(&self, without: &[String]) -> Result<Rules, Error> {
+        let off = self.rules.iter().filter(|(_, is_on)| !**is_on).map(|(name, _)| name.as_str());
+        let off = off.chain(without.iter().map(String::as_str));
+        Rules::without(off).map_err(|UnknownRule(name)| Error::Usage(super::unknown_rule(&name)))
     }
 
     fn fill_models(&self, models: &mut ModelOptions) {

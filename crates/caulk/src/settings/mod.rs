@@ -5,6 +5,7 @@
 
 mod apply;
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::num::NonZeroUsize;
 use std::path::{Component, Path, PathBuf};
@@ -12,6 +13,7 @@ use std::path::{Component, Path, PathBuf};
 use caulk_capture::folders_upward;
 use caulk_models::nearest;
 use caulk_process::Limits;
+use caulk_rules::Rule;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -19,20 +21,20 @@ use crate::arguments::{AllocFailureArgument, ColorArgument, ConfidenceArgument, 
 use crate::error::Error;
 use crate::input::current_folder;
 
-pub use apply::apply;
+pub(crate) use apply::apply;
 
-pub const FILE_NAME: &str = "caulk.toml";
+pub(crate) const FILE_NAME: &str = "caulk.toml";
 /// Largest file of settings read.
 const MAX_BYTES: u64 = 1 << 20;
 /// Folders that are not the project's own though they lie in its folder: what is written there, the user's tools obey.
 const NOT_OURS: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
 /// What `caulk init` writes.
-pub const TEMPLATE: &str = include_str!("template.toml");
+pub(crate) const TEMPLATE: &str = include_str!("template.toml");
 
 /// Settings of Caulk for a project. Paths are relative to the folder of this file.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// What to read when the command line names nothing: source files, bitcode, databases, or directories with one.
     pub inputs: Vec<PathBuf>,
     /// Directory that holds compile_commands.json, or the file itself.
@@ -95,6 +97,8 @@ pub struct Settings {
     pub full_path: bool,
     /// Print only results and errors, and one line for each finding.
     pub quiet: bool,
+    /// Rules of the engines to do without: `name = false`. `caulk rules` lists them.
+    pub rules: BTreeMap<String, bool>,
     /// Findings that are not reported.
     pub ignore: Vec<IgnoreSetting>,
     /// The folder of the file, if there is a file.
@@ -105,7 +109,7 @@ pub struct Settings {
 /// Findings that are not reported: those that match all that is given.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct IgnoreSetting {
+pub(crate) struct IgnoreSetting {
     /// A glob of the file in which the memory is lost.
     pub path: Option<String>,
     /// The function in which it is lost.
@@ -117,7 +121,7 @@ pub struct IgnoreSetting {
 }
 
 /// The settings of a file; without one, those of the nearest file at or above one of the `starts`, if there is any.
-pub fn load(file: Option<&Path>, starts: &[PathBuf]) -> Result<Settings, Error> {
+pub(crate) fn load(file: Option<&Path>, starts: &[PathBuf]) -> Result<Settings, Error> {
     let found =
         || starts.iter().flat_map(|start| folders_upward(start)).map(|f| f.join(FILE_NAME)).find(|f| f.exists());
     let Some(path) = file.map(Path::to_owned).or_else(found) else { return Ok(Settings::default()) };
@@ -187,6 +191,11 @@ impl Settings {
                 ));
             }
         }
+        for name in self.rules.keys() {
+            if Rule::named(name).is_none() {
+                return wrong(unknown_rule(name));
+            }
+        }
         for (key, written) in [("cache", &self.cache), ("output", &self.output)] {
             if written.as_ref().is_some_and(|p| !stays_below(p)) {
                 return wrong(format!(
@@ -196,6 +205,13 @@ impl Settings {
         }
         Ok(())
     }
+}
+
+/// What to say of a name that no rule has.
+pub(crate) fn unknown_rule(name: &str) -> String {
+    let hint = nearest(name, Rule::ALL.map(Rule::name))
+        .map_or_else(|| "`caulk rules` lists all".to_owned(), |meant| format!("did you mean `{meant}`?"));
+    format!("there is no rule `{name}`; {hint}")
 }
 
 fn stays_below(path: &Path) -> bool {
@@ -248,6 +264,11 @@ mod tests {
             "caulk.toml:1:3: there is no key `suppress`; did you mean `ignore`?"
         );
         assert_eq!(message("report-level = 3"), "caulk.toml: report-level is 0, 1 or 2");
+        assert_eq!(
+            message("[rules]\ncarriers = true\ncarrier = false"),
+            "caulk.toml: there is no rule `carrier`; did you mean `carriers`?"
+        );
+        assert_eq!(message("[rules]\ncarriers = false"), "");
         assert!(message("output = \"../x\"").contains("output must lie below"));
         assert!(message("cache = \"/x\"").contains("cache must lie below"));
         assert!(message("output = \".git/config\"").contains("output must lie below"));
@@ -277,7 +298,8 @@ mod tests {
     #[test]
     fn every_option_has_a_key() {
         use clap::CommandFactory;
-        const LEFT_OUT: [&str; 6] = ["clang", "config", "no-config", "write-baseline", "changed-since", "help"];
+        const LEFT_OUT: [&str; 7] =
+            ["clang", "config", "no-config", "write-baseline", "changed-since", "without-rule", "help"];
         let schema: serde_json::Value = serde_json::from_str(&schema()).expect("JSON");
         let program = crate::arguments::Arguments::command();
         let check = program.find_subcommand("check").expect("the main command");

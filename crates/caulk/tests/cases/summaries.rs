@@ -53,7 +53,7 @@ fn with_comments(old: &[String], mut lines: Vec<String>) -> Vec<String> {
     lines
 }
 
-pub fn compare_summary(section: &Section, block: &SummaryBlock, ran: &Ran) -> String {
+pub(crate) fn compare_summary(section: &Section, block: &SummaryBlock, ran: &Ran) -> String {
     let expected: Vec<&String> = section.text(&block.lines).iter().filter(|line| !is_comment(line)).collect();
     let actual = summary_lines(section, block, ran);
     if expected.iter().copied().eq(&actual) {
@@ -76,7 +76,7 @@ pub fn compare_summary(section: &Section, block: &SummaryBlock, ran: &Ran) -> St
 }
 
 /// Writes the summaries of today into the documents. Candidates stay as they are: what is a leak is for people to say.
-pub fn bless(sections: Vec<Section>) -> ExitCode {
+pub(crate) fn bless(sections: Vec<Section>) -> ExitCode {
     type Replacement = (std::ops::Range<usize>, Vec<String>);
     let mut documents: BTreeMap<PathBuf, Vec<Replacement>> = BTreeMap::new();
     for section in sections.iter().filter(|s| !s.summaries.is_empty()) {

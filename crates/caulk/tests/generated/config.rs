@@ -3,7 +3,7 @@
 use crate::shape::{Feature, Function};
 
 #[derive(Clone, Debug)]
-pub struct Config {
+pub(crate) struct Config {
     /// How many functions are tried.
     pub functions: usize,
     /// So many go into one translation unit: starting clang costs more than compiling them.
@@ -28,7 +28,7 @@ const WEAKNESSES: &[(&[Feature], &str)] = &[(
 )];
 
 impl Config {
-    pub fn from_environment() -> Self {
+    pub(crate) fn from_environment() -> Self {
         Self {
             functions: number("CAULK_GENERATED").unwrap_or(300) as usize,
             functions_per_unit: 150,
@@ -40,7 +40,7 @@ impl Config {
         }
     }
 
-    pub fn known_weakness(&self, function: &Function) -> Option<&'static str> {
+    pub(crate) fn known_weakness(&self, function: &Function) -> Option<&'static str> {
         let used = function.features();
         let has_all = |features: &[Feature]| features.iter().all(|f| used.contains(f));
         self.weaknesses.iter().find(|(features, _)| has_all(features)).map(|(_, why)| *why)

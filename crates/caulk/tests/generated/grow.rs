@@ -12,7 +12,7 @@ use crate::shape::{Compare, Condition, Function, Number, Round, Sink, Source, St
 const TRIES: usize = 100;
 
 /// The first functions of a seed that never free twice and do something with memory; every other one leaks.
-pub fn functions(config: &Config) -> Vec<Function> {
+pub(crate) fn functions(config: &Config) -> Vec<Function> {
     let mut seed = [7u8; 32];
     seed[..8].copy_from_slice(&config.seed.to_le_bytes());
     let random = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);

@@ -8,13 +8,13 @@ use crate::shape::Function;
 use crate::{render, run};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     Right,
     Wrong,
 }
 
 /// A verdict on each function of a translation unit.
-pub fn verdicts(functions: &[Function]) -> Vec<Verdict> {
+pub(crate) fn verdicts(functions: &[Function]) -> Vec<Verdict> {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let path = folder.path().join("generated.c");
     std::fs::write(&path, render::unit(functions)).expect("the folder is new");
@@ -41,7 +41,7 @@ fn reported(path: &Path) -> BTreeSet<String> {
 }
 
 /// A wrong answer in words.
-pub fn explain(function: &Function) -> String {
+pub(crate) fn explain(function: &Function) -> String {
     let says = if run::leaks(function) { "leaks, and nothing is reported" } else { "does not leak, but is reported" };
     format!("{says} ({:?}):\n{}", function.features(), render::function(function))
 }

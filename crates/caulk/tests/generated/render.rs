@@ -9,7 +9,7 @@ use crate::shape::{Compare, Condition, Function, Number, Round, Sink, Source, St
 const WRAPPERS: u8 = 6;
 
 /// A translation unit; the functions are `f0`, `f1` and so on.
-pub fn unit(functions: &[Function]) -> String {
+pub(crate) fn unit(functions: &[Function]) -> String {
     let mut text = prelude();
     for (index, function) in functions.iter().enumerate() {
         text += &named(&format!("f{index}"), function);
@@ -18,7 +18,7 @@ pub fn unit(functions: &[Function]) -> String {
 }
 
 /// One function, for messages.
-pub fn function(function: &Function) -> String {
+pub(crate) fn function(function: &Function) -> String {
     named("f", function)
 }
 

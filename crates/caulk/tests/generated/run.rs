@@ -3,18 +3,18 @@
 use crate::shape::{Compare, Condition, Function, Number, Round, Sink, Source, Statement, Told};
 
 /// Constants are 0 to 2. Below, between and above them two numbers each are enough to tell `a` from `b` as well.
-pub const INPUTS: [i32; 7] = [-2, -1, 0, 1, 2, 3, 4];
+pub(crate) const INPUTS: [i32; 7] = [-2, -1, 0, 1, 2, 3, 4];
 /// `grab` fails on this number, `take` and `put` take `p` below this one.
-pub const FAILS_ON: i32 = 1;
-pub const TAKES_BELOW: i32 = 2;
+pub(crate) const FAILS_ON: i32 = 1;
+pub(crate) const TAKES_BELOW: i32 = 2;
 
 /// Whether some input makes the function lose memory.
-pub fn leaks(function: &Function) -> bool {
+pub(crate) fn leaks(function: &Function) -> bool {
     runs(function).any(|run| run.lost > 0)
 }
 
 /// Whether no input makes it free something twice, or something that is another's by now.
-pub fn is_valid(function: &Function) -> bool {
+pub(crate) fn is_valid(function: &Function) -> bool {
     runs(function).all(|run| !run.is_broken)
 }
 

@@ -17,7 +17,7 @@ const CHECK: &str = "int __lsan_do_recoverable_leak_check(void);\nvoid _exit(int
     for (unsigned i = 0; i < sizeof room; i++) room[i] = 0; }\n";
 
 /// Whether LeakSanitizer works here: it needs its libraries, and must be allowed to look at a process.
-pub fn probe() -> Result<(), String> {
+pub(crate) fn probe() -> Result<(), String> {
     let text = format!(
         "#include <stdlib.h>\n{CHECK}static void leak(void) {{ char *volatile p = malloc(8); p = 0; }}\n\
          int main(void) {{ leak(); scrub(); _exit(__lsan_do_recoverable_leak_check() ? {LEAKS} : 0); }}\n"
@@ -30,7 +30,7 @@ pub fn probe() -> Result<(), String> {
 }
 
 /// Of each function, whether it leaks on any input.
-pub fn leaking(functions: &[Function]) -> Result<Vec<bool>, String> {
+pub(crate) fn leaking(functions: &[Function]) -> Result<Vec<bool>, String> {
     let output = build_and_run(&harness(functions))?;
     if !output.status.success() {
         return Err(format!("the generated program failed, {}: {}", output.status, last_line(&output.stderr)));

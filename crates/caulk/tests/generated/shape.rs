@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// A number of the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Number {
+pub(crate) enum Number {
     A,
     B,
     /// Computed at the start of the function.
@@ -12,7 +12,7 @@ pub enum Number {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compare {
+pub(crate) enum Compare {
     Equal,
     Unequal,
     Less,
@@ -20,7 +20,7 @@ pub enum Compare {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Condition {
+pub(crate) enum Condition {
     /// Compared with a small constant.
     Is(Number, Compare, i32),
     /// `a` and `b` compared.
@@ -31,7 +31,7 @@ pub enum Condition {
 
 /// Where `p` comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub(crate) enum Source {
     /// malloc, tested.
     Plain,
     /// Wrappers around wrappers, so many of them.
@@ -42,7 +42,7 @@ pub enum Source {
 
 /// What is done with `p`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sink {
+pub(crate) enum Sink {
     Free,
     /// Wrappers around free, so many of them.
     Wrapper(u8),
@@ -58,7 +58,7 @@ pub enum Sink {
 
 /// A call that takes `p` only sometimes, and says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub(crate) enum Told {
     /// Frees it and returns 0.
     Frees(Number),
     /// Puts it into the box and returns 0.
@@ -67,7 +67,7 @@ pub enum Told {
 
 /// A loop with a block of its own in each round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Round {
+pub(crate) enum Round {
     /// Frees it.
     Frees,
     /// Does not.
@@ -79,7 +79,7 @@ pub enum Round {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Statement {
+pub(crate) enum Statement {
     Obtain(Source),
     Give(Sink),
     /// Offers `p`; the block is what happens if it is not taken.
@@ -93,7 +93,7 @@ pub enum Statement {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Function {
+pub(crate) struct Function {
     /// What the flag is.
     pub flag: Condition,
     pub body: Vec<Statement>,
@@ -101,7 +101,7 @@ pub struct Function {
 
 /// What a function has in it that may be hard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Feature {
+pub(crate) enum Feature {
     Pair,
     HasPointer,
     Wrapper,
@@ -117,7 +117,7 @@ pub enum Feature {
 }
 
 impl Function {
-    pub fn features(&self) -> BTreeSet<Feature> {
+    pub(crate) fn features(&self) -> BTreeSet<Feature> {
         let mut found = BTreeSet::new();
         let mut obtained = 0;
         condition_features(self.flag, &mut found);

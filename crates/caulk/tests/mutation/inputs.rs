@@ -8,7 +8,7 @@ use crate::project::find;
 use crate::sandbox::Sandbox;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     Database,
     Response,
     Settings,
@@ -25,7 +25,7 @@ pub enum Kind {
 }
 
 /// One input as it is before it is changed, and what stands beside it.
-pub struct Input {
+pub(crate) struct Input {
     pub kind: Kind,
     pub name: String,
     pub original: Vec<u8>,
@@ -335,7 +335,7 @@ const KNOWN: &[u8] =
     b"caulk-baseline 3\n0123456789abcdef\t0123\tforgotten\tleak.c\tleak\tp\nfedcba9876543210\t0123\tlost\ta\\tb.c\tf\tx\n";
 
 impl Kind {
-    pub const ALL: [Kind; 11] = [
+    pub(crate) const ALL: [Kind; 11] = [
         Kind::Database,
         Kind::Response,
         Kind::Settings,
@@ -350,11 +350,11 @@ impl Kind {
     ];
 
     /// So that no two kinds get the same edits.
-    pub fn salt(self) -> u64 {
+    pub(crate) fn salt(self) -> u64 {
         (self as u64 + 1) << 40
     }
 
-    pub fn words(self) -> &'static [&'static str] {
+    pub(crate) fn words(self) -> &'static [&'static str] {
         match self {
             Kind::Database | Kind::Response => FLAGS,
             Kind::Settings => SETTINGS,
@@ -369,7 +369,7 @@ impl Kind {
     }
 
     /// How the input is read. `INPUT` stands for its name, `SOURCE` for that of the source it was made from.
-    pub fn commands(self) -> &'static [&'static str] {
+    pub(crate) fn commands(self) -> &'static [&'static str] {
         match self {
             Kind::Database | Kind::Response => ALL,
             Kind::Settings => &["check", "candidates", "summaries", "prove", "program", "ir"],
@@ -402,7 +402,7 @@ impl Kind {
 }
 
 impl Input {
-    pub fn new(kind: Kind, sandbox: &Sandbox) -> Self {
+    pub(crate) fn new(kind: Kind, sandbox: &Sandbox) -> Self {
         let (original, files): (Vec<u8>, Vec<(&str, &[u8])>) = match kind {
             Kind::Database => (
                 DATABASE.to_vec(),
@@ -428,13 +428,13 @@ impl Input {
     }
 
     /// A command with the names filled in.
-    pub fn command(&self, command: &str) -> String {
+    pub(crate) fn command(&self, command: &str) -> String {
         let source = if matches!(self.kind, Kind::Text | Kind::Bitcode) { "leak.c" } else { &self.name };
         command.replace("INPUT", &self.name).replace("SOURCE", source)
     }
 
     /// An entry of the cache carries a hash of itself: a wrong one would hide all that comes after it.
-    pub fn sealed(&self, mut bytes: Vec<u8>) -> Vec<u8> {
+    pub(crate) fn sealed(&self, mut bytes: Vec<u8>) -> Vec<u8> {
         if self.kind == Kind::CacheEntry && bytes.len() > SEAL.end && bytes.starts_with(&self.original[..SEAL.start]) {
             let hash = blake3::hash(&bytes[SEAL.end..]);
             bytes[SEAL].copy_from_slice(hash.as_bytes());
@@ -443,7 +443,7 @@ impl Input {
     }
 
     /// Puts an entry of the cache where it is looked for.
-    pub fn place(&self, sandbox: &Sandbox, bytes: &[u8]) {
+    pub(crate) fn place(&self, sandbox: &Sandbox, bytes: &[u8]) {
         if self.kind == Kind::CacheEntry {
             let project = sandbox.project();
             let entry = entry_of(sandbox);

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 /// SplitMix64: small, and good enough to choose edits.
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -19,11 +19,11 @@ impl Random {
     }
 
     /// A number below `bound`, which is not zero.
-    pub fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 
-    pub fn pick<'a, T: ?Sized>(&mut self, list: &[&'a T]) -> &'a T {
+    pub(crate) fn pick<'a, T: ?Sized>(&mut self, list: &[&'a T]) -> &'a T {
         list[self.below(list.len())]
     }
 }
@@ -34,7 +34,7 @@ const MAX_EDITS: usize = 3;
 const MAX_SPAN: usize = 40;
 
 /// The bytes after a few edits, each of which may put in a word that means something.
-pub fn mutate(random: &mut Random, original: &[u8], words: &[&str]) -> Vec<u8> {
+pub(crate) fn mutate(random: &mut Random, original: &[u8], words: &[&str]) -> Vec<u8> {
     let mut bytes = original.to_vec();
     edit(random, &mut bytes, words);
     for _ in 1..MAX_EDITS {

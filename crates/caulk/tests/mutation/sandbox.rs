@@ -26,7 +26,7 @@ const LOADING: [&str; 9] =
 /// What a file is and holds.
 type Snapshot = BTreeMap<PathBuf, (u64, Vec<u8>)>;
 
-pub struct Sandbox {
+pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
     clang: PathBuf,
     outside: Snapshot,
@@ -34,7 +34,7 @@ pub struct Sandbox {
 
 impl Sandbox {
     /// None where clang is not installed.
-    pub fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         let clang = find("clang-19")?;
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         for name in ["outside", "home", "bin", "record"] {
@@ -52,7 +52,7 @@ impl Sandbox {
         self.folder.path().join(name)
     }
 
-    pub fn project(&self) -> PathBuf {
+    pub(crate) fn project(&self) -> PathBuf {
         self.path("project")
     }
 
@@ -84,7 +84,7 @@ impl Sandbox {
     }
 
     /// A project with these files, beside traps that they may name.
-    pub fn prepare(&self, files: &[(&str, &[u8])]) {
+    pub(crate) fn prepare(&self, files: &[(&str, &[u8])]) {
         for name in ["project", "tmp"] {
             let _ = fs::remove_dir_all(self.path(name));
             fs::create_dir(self.path(name)).expect("writable");
@@ -104,7 +104,7 @@ impl Sandbox {
     }
 
     /// Runs `caulk` in the project and says what is wrong with what it did; else gives its exit status.
-    pub fn run(&self, arguments: &[&str], may_write_project: bool) -> Result<i32, String> {
+    pub(crate) fn run(&self, arguments: &[&str], may_write_project: bool) -> Result<i32, String> {
         let before = self.snapshot(&["project"]);
         let output = self.spawn(arguments)?;
         let status = self.judge_output(&output)?;
@@ -199,7 +199,7 @@ impl Sandbox {
     }
 
     /// Keeps all that is in the sandbox, for a look at it.
-    pub fn keep(self) -> PathBuf {
+    pub(crate) fn keep(self) -> PathBuf {
         self.folder.keep()
     }
 }

@@ -10,20 +10,20 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// A project in a temporary folder, in which the commands run.
-pub struct Project(tempfile::TempDir);
+pub(crate) struct Project(tempfile::TempDir);
 
 /// What a command left.
-pub struct Run {
+pub(crate) struct Run {
     pub status: i32,
     pub stdout: String,
     pub stderr: String,
 }
 
-pub const GOOD: &str = "void *malloc(unsigned long);\nvoid *good(int n) { return malloc(n); }\n";
+pub(crate) const GOOD: &str = "void *malloc(unsigned long);\nvoid *good(int n) { return malloc(n); }\n";
 
 impl Project {
     /// Writes `files`; `@ROOT@` in their text stands for the project's absolute path.
-    pub fn new(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         let project = Self(tempfile::tempdir().expect("a temporary folder can be made"));
         for (name, text) in files {
             let path = project.path(name);
@@ -34,7 +34,7 @@ impl Project {
     }
 
     /// A project whose database lists `sources`.
-    pub fn with_database(files: &[(&str, &str)], sources: &[&str]) -> Self {
+    pub(crate) fn with_database(files: &[(&str, &str)], sources: &[&str]) -> Self {
         let project = Self::new(files);
         let entry = |file: &&str| format!(r#"{{"directory": "@ROOT@", "file": "{file}", "command": "cc -c {file}"}}"#);
         let entries: Vec<String> = sources.iter().map(entry).collect();
@@ -43,21 +43,21 @@ impl Project {
         project
     }
 
-    pub fn root(&self) -> PathBuf {
+    pub(crate) fn root(&self) -> PathBuf {
         self.0.path().canonicalize().expect("the temporary folder exists")
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.root().join(name)
     }
 
-    pub fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_caulk"));
         command.current_dir(self.root()).args(arguments);
         command
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Run {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
         finished(self.command(arguments).output().expect("caulk can be run"))
     }
 }
@@ -66,7 +66,7 @@ impl Project {
 const WATCHDOG: Duration = Duration::from_secs(120);
 
 /// Runs a command that must come to an end, whatever it reads.
-pub fn in_time(mut command: Command) -> Output {
+pub(crate) fn in_time(mut command: Command) -> Output {
     use std::os::unix::process::CommandExt;
     command.process_group(0);
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
@@ -74,7 +74,7 @@ pub fn in_time(mut command: Command) -> Output {
 }
 
 /// None if it did not end, and was killed with all of its process group, which it leads.
-pub fn wait_in_time(child: Child) -> Option<Output> {
+pub(crate) fn wait_in_time(child: Child) -> Option<Output> {
     let id = rustix::process::Pid::from_child(&child);
     let (done, is_done) = mpsc::channel::<()>();
     let watch = std::thread::spawn(move || {
@@ -90,17 +90,17 @@ pub fn wait_in_time(child: Child) -> Option<Output> {
     (!has_hung).then_some(output)
 }
 
-pub fn make_pipe(path: &Path) {
+pub(crate) fn make_pipe(path: &Path) {
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).expect("writable");
 }
 
 /// A file larger than any memory, which takes no room on the disk.
-pub fn make_huge(path: &Path) {
+pub(crate) fn make_huge(path: &Path) {
     fs::File::create(path).and_then(|file| file.set_len(1 << 40)).expect("writable");
 }
 
-pub fn finished(output: Output) -> Run {
+pub(crate) fn finished(output: Output) -> Run {
     Run {
         status: output.status.code().expect("caulk is not killed"),
         stdout: String::from_utf8(output.stdout).expect("text"),
@@ -110,19 +110,19 @@ pub fn finished(output: Output) -> Run {
 
 impl Run {
     /// The command failed, printed no result, and said all of `parts`.
-    pub fn fails(&self, parts: &[&str]) {
+    pub(crate) fn fails(&self, parts: &[&str]) {
         assert_eq!((self.status, self.stdout.as_str()), (2, ""), "{}", self.stderr);
         self.says(parts);
     }
 
-    pub fn says(&self, parts: &[&str]) {
+    pub(crate) fn says(&self, parts: &[&str]) {
         assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
         for part in parts {
             assert!(self.stderr.contains(part), "{part:?} is missing in:\n{}", self.stderr);
         }
     }
 
-    pub fn prints(&self, parts: &[&str]) {
+    pub(crate) fn prints(&self, parts: &[&str]) {
         for part in parts {
             assert!(self.stdout.contains(part), "{part:?} is missing in:\n{}\n{}", self.stdout, self.stderr);
         }
@@ -130,7 +130,7 @@ impl Run {
 }
 
 /// Where a program is, by PATH.
-pub fn find(program: &str) -> Option<PathBuf> {
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file());
     if found.is_none() {
@@ -139,17 +139,17 @@ pub fn find(program: &str) -> Option<PathBuf> {
     found
 }
 
-pub fn have(program: &str) -> bool {
+pub(crate) fn have(program: &str) -> bool {
     find(program).is_some()
 }
 
-pub fn make_executable(path: &Path) {
+pub(crate) fn make_executable(path: &Path) {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("our own file");
 }
 
 /// The bundled example, read with a cache of its own. Its sources are named: a fresh clone has no database of it.
-pub fn in_example(project: &Project, arguments: &[&str]) -> Run {
+pub(crate) fn in_example(project: &Project, arguments: &[&str]) -> Run {
     let example = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/logsum"));
     let entries = std::fs::read_dir(example).expect("the example is in the repository");
     let mut sources: Vec<_> = entries.map(|e| e.expect("the folder can be read").path()).collect();
@@ -160,19 +160,19 @@ pub fn in_example(project: &Project, arguments: &[&str]) -> Run {
 }
 
 /// A function that leaks at its second return.
-pub const LEAK: &str = "#include <stdlib.h>\nint leak(int n) {\n    char *p = malloc(n);\n    if (!p)\n        return -1;\n    \
+pub(crate) const LEAK: &str = "#include <stdlib.h>\nint leak(int n) {\n    char *p = malloc(n);\n    if (!p)\n        return -1;\n    \
     p[0] = 1;\n    return 0;\n}\n";
 
-pub fn json(text: &str) -> Value {
+pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("the report is JSON")
 }
 
 /// The official schema, with a pattern mended that has a bracket too many and is no regular expression to strict readers.
-pub fn sarif_schema() -> String {
+pub(crate) fn sarif_schema() -> String {
     include_str!("../schema/sarif-2.1.0.json").replace("[a-zA-Z]{2}]?$", "[a-zA-Z]{2}?$")
 }
 
-pub fn validate(schema: &str, document: &str) {
+pub(crate) fn validate(schema: &str, document: &str) {
     let validator = jsonschema::validator_for(&json(schema)).expect("a schema");
     let document = json(document);
     let errors: Vec<String> = validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();

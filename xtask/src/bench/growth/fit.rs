@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Fit {
+pub(crate) struct Fit {
     pub factor: f64,
     pub exponent: f64,
     /// 1 when the points lie on the line.
@@ -11,13 +11,13 @@ pub struct Fit {
 }
 
 impl Fit {
-    pub fn at(&self, x: f64) -> f64 {
+    pub(crate) fn at(&self, x: f64) -> f64 {
         self.factor * x.powf(self.exponent)
     }
 }
 
 /// Nothing for fewer than two different, positive points.
-pub fn fit(points: &[(f64, f64)]) -> Option<Fit> {
+pub(crate) fn fit(points: &[(f64, f64)]) -> Option<Fit> {
     let logs: Vec<(f64, f64)> =
         points.iter().filter(|(x, y)| *x > 0.0 && *y > 0.0).map(|(x, y)| (x.ln(), y.ln())).collect();
     let count = logs.len() as f64;

@@ -21,7 +21,7 @@ const MIN_SIZES: usize = 3;
 
 /// One size.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Point {
+pub(crate) struct Point {
     pub lines: usize,
     pub units: usize,
     pub clang_cpu_seconds: f64,
@@ -51,7 +51,7 @@ impl Point {
 
 /// Exponents of what grows.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Exponents {
+pub(crate) struct Exponents {
     pub cpu_by_lines: Fit,
     pub clang_cpu_by_lines: Fit,
     /// Lines differ in weight; this one does not depend on what a line is.
@@ -92,7 +92,7 @@ impl Exponents {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Report {
+pub(crate) struct Report {
     pub header: Header,
     pub points: Vec<Point>,
     pub exponents: Exponents,
@@ -113,17 +113,17 @@ impl Report {
     }
 
     /// The sizes, and the exponents.
-    pub fn print(&self, form: Form) -> String {
+    pub(crate) fn print(&self, form: Form) -> String {
         let exponents = self.exponents.table(&self.exponents_of_larger_half);
         format!("{}\n{}", table(&self.points).print(form), exponents.print(form))
     }
 
-    pub fn draw(&self) -> String {
+    pub(crate) fn draw(&self) -> String {
         plot::draw(&self.points, &self.exponents)
     }
 }
 
-pub fn run(arguments: &Growth) -> Result<()> {
+pub(crate) fn run(arguments: &Growth) -> Result<()> {
     let ground = Ground::lay(&arguments.common)?;
     let report = measure_sizes(arguments, &ground)?;
     let svg = ground.work.join("growth.svg");
@@ -133,7 +133,7 @@ pub fn run(arguments: &Growth) -> Result<()> {
     arguments.common.json.as_ref().map_or(Ok(()), |path| write_json(path, &report))
 }
 
-pub fn measure_sizes(arguments: &Growth, ground: &Ground) -> Result<Report> {
+pub(crate) fn measure_sizes(arguments: &Growth, ground: &Ground) -> Result<Report> {
     let header = ground.header();
     let projects = project::load(&arguments.common, &Choice::All, &ground.work)?;
     let programs = sizes::programs(projects, arguments.from.get(), arguments.sizes.get(), &ground.work)?;

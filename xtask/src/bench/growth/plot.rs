@@ -77,7 +77,7 @@ impl Panel {
     }
 }
 
-pub fn draw(points: &[Point], exponents: &Exponents) -> String {
+pub(crate) fn draw(points: &[Point], exponents: &Exponents) -> String {
     let series = |name: &str, colour: &'static str, fit: Fit, value: fn(&Point) -> f64| Series {
         name: name.to_owned(),
         colour,

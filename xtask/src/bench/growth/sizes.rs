@@ -9,7 +9,7 @@ use crate::bench::project::Project;
 
 /// Programs from about `from` lines to everything, each a given factor larger than the one before. Small projects come
 /// first, and whole, so that a program of any size is mostly made of code that belongs together.
-pub fn programs(mut projects: Vec<Project>, from: usize, sizes: usize, work: &Path) -> Result<Vec<Project>> {
+pub(crate) fn programs(mut projects: Vec<Project>, from: usize, sizes: usize, work: &Path) -> Result<Vec<Project>> {
     projects.sort_by_key(Project::total_lines);
     let units: Vec<(Command, usize)> = projects
         .iter()

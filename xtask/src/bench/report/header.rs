@@ -8,7 +8,7 @@ use super::Form;
 use crate::bench::{machine, repository};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Header {
+pub(crate) struct Header {
     pub date: String,
     pub machine: String,
     pub jobs: usize,
@@ -36,7 +36,7 @@ fn commit() -> Option<String> {
 }
 
 impl Header {
-    pub fn new(jobs: usize, caulk: &Path, clang: &Path) -> Self {
+    pub(crate) fn new(jobs: usize, caulk: &Path, clang: &Path) -> Self {
         let line = |program: &Path, arguments: &[&str]| machine::first_line(program, arguments);
         let words: Vec<String> = std::env::args().skip(1).map(|word| without_folder(&word)).collect();
         Self {
@@ -49,7 +49,7 @@ impl Header {
         }
     }
 
-    pub fn print(&self, form: Form) -> String {
+    pub(crate) fn print(&self, form: Form) -> String {
         let lines = [
             ("date", self.date.clone()),
             ("machine", format!("{}; {} units at once", self.machine, self.jobs)),

@@ -1,7 +1,7 @@
 //! What a run found, in the forms it is shown.
 
 mod header;
-pub mod rows;
+pub(crate) mod rows;
 mod table;
 
 use std::path::Path;
@@ -9,19 +9,19 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-pub use header::Header;
-pub use table::{Form, Table};
+pub(crate) use header::Header;
+pub(crate) use table::{Form, Table};
 
 use crate::bench::measure::ProjectResult;
 
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub(crate) struct Report {
     pub header: Header,
     pub projects: Vec<ProjectResult>,
 }
 
 impl Report {
-    pub fn print(&self, form: Form) -> String {
+    pub(crate) fn print(&self, form: Form) -> String {
         let mut text = self.header.print(form);
         for project in &self.projects {
             text.push('\n');
@@ -36,7 +36,7 @@ impl Report {
     }
 }
 
-pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(value)?;
     std::fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))
 }

@@ -7,11 +7,11 @@ use crate::bench::measure::{Measured, ProjectResult};
 const QUIET_CORES: f64 = 0.15;
 
 /// How many cores others kept busy, if that is worth a word.
-pub fn disturbance(project: &ProjectResult) -> Option<f64> {
+pub(crate) fn disturbance(project: &ProjectResult) -> Option<f64> {
     project.others_cores.filter(|cores| *cores > QUIET_CORES)
 }
 
-pub fn heading(project: &ProjectResult, form: Form) -> String {
+pub(crate) fn heading(project: &ProjectResult, form: Form) -> String {
     let mut text = format!("{}: {} units, {} lines", project.project, project.units, project.lines);
     if let Some(cores) = disturbance(project) {
         text.push_str(&format!("; DISTURBED, others kept {cores:.1} cores busy"));
@@ -22,7 +22,7 @@ pub fn heading(project: &ProjectResult, form: Form) -> String {
     }
 }
 
-pub fn table(project: &ProjectResult) -> Table {
+pub(crate) fn table(project: &ProjectResult) -> Table {
     let mut table =
         Table::new(&["tool", "CPU s", "spread", "wall s", "× clang", "peak MB", "own MB", "leaks", "failed"]);
     for tool in &project.tools {
@@ -42,7 +42,7 @@ pub fn table(project: &ProjectResult) -> Table {
 }
 
 /// A line for each tool: processor time relative to clang on each project, and on all of them as one.
-pub fn summary(projects: &[ProjectResult]) -> Table {
+pub(crate) fn summary(projects: &[ProjectResult]) -> Table {
     let mut columns = vec!["× clang"];
     columns.extend(projects.iter().map(|project| project.project.as_str()));
     columns.push("all");
@@ -58,7 +58,7 @@ pub fn summary(projects: &[ProjectResult]) -> Table {
 }
 
 /// Marked when the tool did not do all units: it was cut off, or did less work than the others.
-pub fn ratio(project: &ProjectResult, tool: &Measured) -> String {
+pub(crate) fn ratio(project: &ProjectResult, tool: &Measured) -> String {
     let more = if tool.is_cut_off() { "> " } else { "" };
     let mark = if tool.failed_units() > 0 { "*" } else { "" };
     format!("{more}{:.2}{mark}", project.ratio(tool))

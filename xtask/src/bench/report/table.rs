@@ -1,41 +1,41 @@
 //! Tables as aligned text or as Markdown.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     Text,
     Markdown,
 }
 
 /// The first column is words, the others are figures.
 #[derive(Debug)]
-pub struct Table {
+pub(crate) struct Table {
     /// The first is the heading.
     rows: Vec<Vec<String>>,
     is_all_words: bool,
 }
 
 impl Table {
-    pub fn new(columns: &[&str]) -> Self {
+    pub(crate) fn new(columns: &[&str]) -> Self {
         Self { rows: vec![columns.iter().map(|&column| column.to_owned()).collect()], is_all_words: false }
     }
 
     /// Every column is words.
-    pub fn with_words(mut self) -> Self {
+    pub(crate) fn with_words(mut self) -> Self {
         self.is_all_words = true;
         self
     }
 
     /// Whether there is nothing but the heading.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rows.len() == 1
     }
 
-    pub fn push(&mut self, row: Vec<String>) {
+    pub(crate) fn push(&mut self, row: Vec<String>) {
         debug_assert_eq!(row.len(), self.rows[0].len());
         self.rows.push(row);
     }
 
-    pub fn print(&self, form: Form) -> String {
+    pub(crate) fn print(&self, form: Form) -> String {
         let columns = self.rows[0].len();
         let width = |at: usize| self.rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..columns).map(width).collect();

@@ -15,7 +15,7 @@ use crate::bench::usage::{self, Watch};
 const DONE: [i32; 3] = [0, 1, 3];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CacheUse {
+pub(crate) enum CacheUse {
     /// `--no-cache`.
     None,
     /// A new folder: everything is read and kept.
@@ -25,7 +25,7 @@ pub enum CacheUse {
 }
 
 #[derive(Debug, Clone)]
-pub struct Caulk {
+pub(crate) struct Caulk {
     pub path: PathBuf,
     pub command: CaulkCommand,
     pub cache: CacheUse,

@@ -14,7 +14,7 @@ use crate::bench::project::Project;
 const CHECKERS: &str = "core,unix.Malloc,cplusplus.NewDelete,cplusplus.NewDeleteLeaks";
 
 #[derive(Debug)]
-pub struct ClangAnalyze;
+pub(crate) struct ClangAnalyze;
 
 impl Tool for ClangAnalyze {
     fn name(&self) -> String {

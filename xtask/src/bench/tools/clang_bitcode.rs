@@ -14,7 +14,7 @@ use crate::bench::side_by_side;
 const MAX_FLAG_RETRIES: usize = 64;
 
 #[derive(Debug, Clone)]
-pub struct ClangBitcode {
+pub(crate) struct ClangBitcode {
     flags: ClangFlags,
     /// The flags of each job of the project, without those clang does not know. Caulk finds that out by trying; clang
     /// alone, in a build of its own, would never see them.
@@ -22,12 +22,12 @@ pub struct ClangBitcode {
 }
 
 impl ClangBitcode {
-    pub fn new(flags: ClangFlags) -> Self {
+    pub(crate) fn new(flags: ClangFlags) -> Self {
         Self { flags, jobs: Vec::new() }
     }
 
     /// Compiles every job into `folder`.
-    pub fn compile(&self, project: &Project, setting: &Setting, folder: &std::path::Path) -> Result<Sample> {
+    pub(crate) fn compile(&self, project: &Project, setting: &Setting, folder: &std::path::Path) -> Result<Sample> {
         let command = |unit: usize| {
             let mut command = self.command(&project.jobs[unit], &self.jobs[unit], setting);
             command.arg("-o").arg(folder.join(format!("{unit}.bc"))).arg("--").arg(&project.jobs[unit].source);

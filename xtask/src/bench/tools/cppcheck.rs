@@ -17,7 +17,7 @@ const LEAKS: [&str; 5] =
     ["memleak", "memleakOnRealloc", "leakNoVarFunctionCall", "leakReturnValNotUsed", "leakUnsafeArgAlloc"];
 
 #[derive(Debug)]
-pub struct Cppcheck;
+pub(crate) struct Cppcheck;
 
 impl Tool for Cppcheck {
     fn name(&self) -> String {

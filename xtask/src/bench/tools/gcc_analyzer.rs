@@ -13,7 +13,7 @@ const SHARED: [&str; 11] =
     ["-D", "-U", "-I", "-isystem", "-iquote", "-idirafter", "-include", "-std=", "-ansi", "-x", "-pthread"];
 
 #[derive(Debug)]
-pub struct GccAnalyzer;
+pub(crate) struct GccAnalyzer;
 
 impl Tool for GccAnalyzer {
     fn name(&self) -> String {

@@ -14,16 +14,16 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-pub use caulk::{CacheUse, Caulk};
-pub use clang_bitcode::ClangBitcode;
-pub use peers::installed;
+pub(crate) use caulk::{CacheUse, Caulk};
+pub(crate) use clang_bitcode::ClangBitcode;
+pub(crate) use peers::installed;
 
 use crate::bench::project::Project;
 use crate::bench::usage::Usage;
 
 /// How tools are run.
 #[derive(Debug, Clone)]
-pub struct Setting {
+pub(crate) struct Setting {
     /// Units worked on at once.
     pub jobs: usize,
     pub clang: PathBuf,
@@ -33,7 +33,7 @@ pub struct Setting {
 
 /// One run of a tool over a project.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Sample {
+pub(crate) struct Sample {
     #[serde(flatten)]
     pub usage: Usage,
     /// Leaks reported, for tools that report.
@@ -44,7 +44,7 @@ pub struct Sample {
     pub is_cut_off: bool,
 }
 
-pub trait Tool {
+pub(crate) trait Tool {
     fn name(&self) -> String;
 
     /// Work that is done once for a project and not measured.

@@ -20,7 +20,7 @@ use crate::bench::usage::Limits;
 const LIMITS: Limits = Limits { cpu_seconds: 300, memory_bytes: 8 << 30 };
 
 /// The peers found on this machine, with their versions.
-pub fn installed(bitcode: &ClangBitcode, clang: &Path) -> Vec<(Box<dyn Tool>, String)> {
+pub(crate) fn installed(bitcode: &ClangBitcode, clang: &Path) -> Vec<(Box<dyn Tool>, String)> {
     let mut found: Vec<(Box<dyn Tool>, String)> = Vec::new();
     if let Some(version) = first_line(clang, &["--version"]) {
         found.push((Box::new(ClangAnalyze), version));
@@ -38,7 +38,7 @@ pub fn installed(bitcode: &ClangBitcode, clang: &Path) -> Vec<(Box<dyn Tool>, St
 }
 
 /// Runs a compiler that analyses on the way, once for each unit, and collects the leaks that `find` sees in what it says.
-pub fn run_compiler(
+pub(crate) fn run_compiler(
     project: &Project,
     setting: &Setting,
     command: &(dyn Fn(usize) -> Command + Sync),

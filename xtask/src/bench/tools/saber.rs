@@ -14,13 +14,13 @@ use crate::bench::usage::{self, Watch};
 const LINKERS: [&str; 2] = ["llvm-link-19", "llvm-link"];
 
 #[derive(Debug)]
-pub struct Saber {
+pub(crate) struct Saber {
     bitcode: ClangBitcode,
     linker: &'static str,
 }
 
 impl Saber {
-    pub fn find(bitcode: &ClangBitcode) -> Option<Self> {
+    pub(crate) fn find(bitcode: &ClangBitcode) -> Option<Self> {
         // Its own exit status for --help differs between releases; that it starts is enough.
         Command::new("saber").arg("--help").stdout(Stdio::null()).stderr(Stdio::null()).status().ok()?;
         let linker = LINKERS.into_iter().find(|linker| first_line(linker, &["--version"]).is_some())?;

@@ -10,55 +10,55 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    pub fn new(text: &'a str) -> Parsed<Self> {
+    pub(crate) fn new(text: &'a str) -> Parsed<Self> {
         Ok(Self { text, tokens: tokens(text)?, next: 0 })
     }
 
     /// The token after `ahead` others; beyond the end it stays the end.
-    pub fn look(&self, ahead: usize) -> &Token<'a> {
+    pub(crate) fn look(&self, ahead: usize) -> &Token<'a> {
         let last = self.tokens.len() - 1;
         &self.tokens[(self.next + ahead).min(last)].0
     }
 
-    pub fn peek(&self) -> &Token<'a> {
+    pub(crate) fn peek(&self) -> &Token<'a> {
         self.look(0)
     }
 
-    pub fn advance(&mut self) {
+    pub(crate) fn advance(&mut self) {
         self.next = (self.next + 1).min(self.tokens.len() - 1);
     }
 
     /// Where the next token stands, to come back to it.
-    pub fn position(&self) -> usize {
+    pub(crate) fn position(&self) -> usize {
         self.next
     }
 
-    pub fn go_to(&mut self, position: usize) {
+    pub(crate) fn go_to(&mut self, position: usize) {
         self.next = position.min(self.tokens.len() - 1);
     }
 
-    pub fn at_end(&self) -> bool {
+    pub(crate) fn at_end(&self) -> bool {
         *self.peek() == Token::End
     }
 
-    pub fn error_at<T>(&self, position: usize, message: impl Into<String>) -> Parsed<T> {
+    pub(crate) fn error_at<T>(&self, position: usize, message: impl Into<String>) -> Parsed<T> {
         let last = self.tokens.len() - 1;
         Err(ParseError::new(self.text, self.tokens[position.min(last)].1, message))
     }
 
-    pub fn error<T>(&self, message: impl Into<String>) -> Parsed<T> {
+    pub(crate) fn error<T>(&self, message: impl Into<String>) -> Parsed<T> {
         self.error_at(self.next, message)
     }
 
-    pub fn expected<T>(&self, what: &str) -> Parsed<T> {
+    pub(crate) fn expected<T>(&self, what: &str) -> Parsed<T> {
         self.error(format!("expected {what}, found {}", self.peek()))
     }
 
-    pub fn sees(&self, mark: &str) -> bool {
+    pub(crate) fn sees(&self, mark: &str) -> bool {
         matches!(self.peek(), Token::Mark(m) if *m == mark)
     }
 
-    pub fn eat(&mut self, mark: &str) -> bool {
+    pub(crate) fn eat(&mut self, mark: &str) -> bool {
         let seen = self.sees(mark);
         if seen {
             self.advance();
@@ -66,15 +66,15 @@ impl<'a> Cursor<'a> {
         seen
     }
 
-    pub fn expect(&mut self, mark: &str) -> Parsed<()> {
+    pub(crate) fn expect(&mut self, mark: &str) -> Parsed<()> {
         if self.eat(mark) { Ok(()) } else { self.expected(&format!("`{mark}`")) }
     }
 
-    pub fn sees_word(&self, word: &str) -> bool {
+    pub(crate) fn sees_word(&self, word: &str) -> bool {
         matches!(self.peek(), Token::Word(w) if *w == word)
     }
 
-    pub fn eat_word(&mut self, word: &str) -> bool {
+    pub(crate) fn eat_word(&mut self, word: &str) -> bool {
         let seen = self.sees_word(word);
         if seen {
             self.advance();
@@ -82,18 +82,18 @@ impl<'a> Cursor<'a> {
         seen
     }
 
-    pub fn expect_word(&mut self, word: &str) -> Parsed<()> {
+    pub(crate) fn expect_word(&mut self, word: &str) -> Parsed<()> {
         if self.eat_word(word) { Ok(()) } else { self.expected(&format!("`{word}`")) }
     }
 
-    pub fn skip_newlines(&mut self) {
+    pub(crate) fn skip_newlines(&mut self) {
         while *self.peek() == Token::Newline {
             self.advance();
         }
     }
 
     /// A closing brace may stand on the last line of what it closes.
-    pub fn end_of_line(&mut self) -> Parsed<()> {
+    pub(crate) fn end_of_line(&mut self) -> Parsed<()> {
         match self.peek() {
             Token::Newline => {
                 self.skip_newlines();
@@ -105,7 +105,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// From behind an opening brace to behind the one that closes it.
-    pub fn skip_braces(&mut self) -> Parsed<()> {
+    pub(crate) fn skip_braces(&mut self) -> Parsed<()> {
         let start = self.next;
         let mut depth = 1;
         while depth > 0 {
@@ -121,7 +121,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Whether another item of the list follows; passes what stands between them, and the closing mark.
-    pub fn more(&mut self, list: &mut List) -> Parsed<bool> {
+    pub(crate) fn more(&mut self, list: &mut List) -> Parsed<bool> {
         self.skip_newlines();
         if !std::mem::take(&mut list.first) && !self.eat(",") && !self.sees(list.close) {
             return self.expected(&format!("`,` or `{}`", list.close));
@@ -130,7 +130,7 @@ impl<'a> Cursor<'a> {
         Ok(!self.eat(list.close))
     }
 
-    pub fn number<T: TryFrom<u64>>(&mut self, what: &str) -> Parsed<T> {
+    pub(crate) fn number<T: TryFrom<u64>>(&mut self, what: &str) -> Parsed<T> {
         let Token::Integer { value, .. } = *self.peek() else {
             return self.expected(what);
         };
@@ -144,13 +144,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// A number with its sign; 64 bits, signed or not.
-    pub fn signed(&mut self, what: &str) -> Parsed<i128> {
+    pub(crate) fn signed(&mut self, what: &str) -> Parsed<i128> {
         let negative = self.eat("-");
         let value = i128::from(self.number::<u64>(what)?);
         Ok(if negative { -value } else { value })
     }
 
-    pub fn text(&mut self, what: &str) -> Parsed<String> {
+    pub(crate) fn text(&mut self, what: &str) -> Parsed<String> {
         let Token::Text(text) = self.peek() else {
             return self.expected(what);
         };
@@ -160,7 +160,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A name, quoted or not.
-    pub fn name(&mut self, what: &str) -> Parsed<String> {
+    pub(crate) fn name(&mut self, what: &str) -> Parsed<String> {
         match self.peek() {
             Token::Word(word) => {
                 let word = (*word).to_owned();
@@ -171,7 +171,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    pub fn symbol(&mut self) -> Parsed<String> {
+    pub(crate) fn symbol(&mut self) -> Parsed<String> {
         let Token::Symbol(symbol) = self.peek() else {
             return self.expected("a symbol such as `@main`");
         };
@@ -181,15 +181,15 @@ impl<'a> Cursor<'a> {
     }
 
     /// Which of the things of one name: `#2`, or nothing for the first.
-    pub fn ordinal(&mut self) -> Parsed<u32> {
+    pub(crate) fn ordinal(&mut self) -> Parsed<u32> {
         if self.eat("#") { self.number("a number such as `#2`") } else { Ok(1) }
     }
 
-    pub fn label(&mut self, what: &str) -> Parsed<Label> {
+    pub(crate) fn label(&mut self, what: &str) -> Parsed<Label> {
         Ok((self.name(what)?, self.ordinal()?))
     }
 
-    pub fn symbol_label(&mut self) -> Parsed<Label> {
+    pub(crate) fn symbol_label(&mut self) -> Parsed<Label> {
         Ok((self.symbol()?, self.ordinal()?))
     }
 }
@@ -201,7 +201,7 @@ pub(super) struct List {
 }
 
 impl List {
-    pub fn until(close: &'static str) -> Self {
+    pub(crate) fn until(close: &'static str) -> Self {
         Self { close, first: true }
     }
 }

@@ -1,0 +1,118 @@
+//! Paths on which a candidate's object is lost: when one is found, and what speaks for it.
+
+use caulk_ir::{InstId, Type};
+use caulk_rules::Rule;
+use caulk_solver::Answer;
+
+use crate::machine::Machine;
+use crate::search::{Goal, Search};
+use crate::state::State;
+use crate::witness::Event;
+
+/// A path on which a candidate's object is lost.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub steps: Vec<(InstId, Event)>,
+    /// Which branches and which parts of callees it takes, for the replay.
+    pub script: Vec<(InstId, Event)>,
+    /// Where the last holder went, if the path does not go by the place that the candidate names.
+    pub place: Option<InstId>,
+    pub is_blurred: bool,
+    /// It goes through a round of a loop that is known only in general.
+    pub is_general: bool,
+    /// Some allocation had to fail.
+    pub needs_failure: bool,
+    /// The function asks whether it did.
+    pub failure_tested: bool,
+    /// The solver gave up: nothing speaks against the path.
+    pub is_unproved: bool,
+    /// It was executed alone, merged with no other path, and holds.
+    pub is_replayed: bool,
+}
+
+impl Found {
+    /// How much speaks for looking on for a plainer path.
+    pub(crate) fn doubts(&self) -> u8 {
+        match (self.needs_failure, self.failure_tested) {
+            (false, _) => 0,
+            (true, true) => 1,
+            (true, false) => 2,
+        }
+    }
+}
+
+impl Search<'_, '_> {
+    /// The allocation is executed again: is the older object still held?
+    pub(crate) fn check_lost_in_loop(&mut self, state: &State, inst: InstId) {
+        let Some(object) = state.tracked else { return };
+        let live = self.machine.values_after(state, inst);
+        if !self.machine.is_held(state, object, &live, true) {
+            self.lost(state, inst);
+        }
+    }
+
+    pub(crate) fn lost(&mut self, state: &State, exit: InstId) {
+        let Goal::Leaks { candidates, .. } = self.goal else { return };
+        for (index, candidate) in candidates.iter().enumerate() {
+            if self.replaying.as_ref().is_some_and(|replaying| replaying.index != index) {
+                continue;
+            }
+            let passed = index < 64 && state.passed & (1 << index) != 0;
+            let is_meant = candidate.exit == exit || (passed && candidate.place != candidate.exit);
+            let known = self.found[index].as_ref().map_or(u8::MAX, Found::doubts);
+            if known > 0
+                && is_meant
+                && let Some(mut found) = self.confirm(state)
+                && found.doubts() < known
+            {
+                if index < 64 && !passed && candidate.place != candidate.exit {
+                    found.place = last_holder_gone(&found.steps);
+                }
+                self.found[index] = Some(found);
+            }
+        }
+    }
+
+    fn confirm(&mut self, state: &State) -> Option<Found> {
+        let machine = &mut self.machine;
+        let mut facts = state.facts.clone();
+        let answer = facts.check(&mut machine.pool, &mut machine.solver);
+        if answer == Answer::Unsat {
+            self.refuted_by_solver += 1;
+            return None;
+        }
+        let mut failed: Vec<InstId> = state.failures.to_vec();
+        for (call, result) in &state.allocations {
+            let zero = machine.pool.constant(64, 0);
+            if machine.pool.width(*result) == 64 && Some(*result) != state.tracked {
+                let is_null = machine.pool.eq(*result, zero);
+                if state.facts.implied(&machine.pool, is_null) == Some(true) {
+                    failed.push(*call);
+                }
+            }
+        }
+        Some(Found {
+            steps: state.steps(),
+            place: None,
+            script: state.trail.decisions(0),
+            is_blurred: state.is_blurred,
+            is_general: state.is_general,
+            needs_failure: !failed.is_empty(),
+            failure_tested: failed.iter().all(|call| machine.frame.is_tested[*call] || tells_failure(machine, *call)),
+            is_unproved: answer == Answer::Unknown,
+            is_replayed: self.replaying.is_some(),
+        })
+    }
+}
+
+/// Where a path last takes a holder of the object away.
+fn last_holder_gone(steps: &[(InstId, Event)]) -> Option<InstId> {
+    let is_gone = |event: &Event| matches!(event, Event::Overwritten | Event::OutOfScope | Event::FreedWithHolder);
+    steps.iter().rev().take_while(|(_, event)| *event != Event::Allocated).find(|(_, e)| is_gone(e)).map(|(i, _)| *i)
+}
+
+/// Whether a callee tells its caller by a status that something failed inside: who does not ask forgets what was not taken.
+fn tells_failure(machine: &Machine<'_>, call: InstId) -> bool {
+    let result = machine.frame.body.insts[call].call().map(|data| data.ret);
+    machine.world.config.rules.applies(Rule::UnaskedStatus, matches!(result, Some(Type::Int(_))))
+}

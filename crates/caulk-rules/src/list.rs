@@ -1,0 +1,126 @@
+//! The list of rules, with name and reason.
+
+/// Makes the enum, the list of all, and their names and reasons from one table, so that none can be missing.
+macro_rules! rules {
+    ($($rule:ident $name:literal $reason:literal)*) => {
+        /// A heuristic of an engine. It may be wrong, so it can be switched off, and what it does is counted.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Rule {
+            $(#[doc = $reason] $rule,)*
+        }
+
+        impl Rule {
+            pub const ALL: [Rule; [$($name),*].len()] = [$(Rule::$rule),*];
+
+            /// As settings and the command line name it.
+            pub fn name(self) -> &'static str {
+                match self { $(Rule::$rule => $name,)* }
+            }
+
+            /// Why it is there, in one sentence.
+            pub fn reason(self) -> &'static str {
+                match self { $(Rule::$rule => $reason,)* }
+            }
+        }
+    };
+}
+
+rules! {
+    // Reading and linking.
+    Neighbours "neighbours"
+        "Sources beside the headers of named ones are read for what they define, because a file alone leaves flags and functions unknown."
+    SettledVariables "settled-variables"
+        "A variable of a neighbour keeps its first value if no text in the folders writes it, because flags of a support folder decide branches."
+    Constants "constants"
+        "Variables that nothing writes and functions that always return the same are replaced by their value, so that no branch on them is followed both ways."
+    Hooks "hooks"
+        "A pointer to a function to which nothing else is assigned by name holds its first value, because hooks for other allocators hide the allocator."
+    Carriers "carriers"
+        "A global that is only read while its setter is active holds nothing afterwards, because it passes a value down and owns nothing."
+    VirtualSites "virtual-sites"
+        "A virtual call on an object made in the same function reaches the functions of its class, because its constructor names the class."
+    // Stage one.
+    LibraryContracts "library-contracts"
+        "A model may speak of functions that the program defines, because libraries free through tables of functions that no summary sees through."
+    Containers "containers"
+        "Members of C++ containers do what the standard says, because their code hides it in templates."
+    NamedCallbacks "named-callbacks"
+        "A function given by name is called by the callee that it is given to, because for_each(list, free) frees."
+    FreeingLoops "freeing-loops"
+        "A loop that frees every element it visits frees the collection, because where it is left at once there was nothing in it."
+    CountedReferences "counted-references"
+        "A link from a registry to an object that counts its references does not own it, because the holder of the reference does."
+    Popped "popped"
+        "What was pushed on a stack that something pops is the stack's, even where it counts its references."
+    HeldElsewhere "held-elsewhere"
+        "A result that memory without a name for the caller also holds is not the caller's, because that memory owns it."
+    OpaqueBlocks "opaque-blocks"
+        "A block that a near callee may put into the caller's memory is followed as if it were there, because growable buffers are filled so."
+    SeparateCases "separate-cases"
+        "Each case in which a callee hands out a block keeps its own conditions, because a condition on one does not hold for all."
+    RenewedBirths "renewed-births"
+        "A call that renews a block which is surely there makes no new one, because realloc of a full buffer replaces it."
+    Renewals "renewals"
+        "Who owned a buffer that a callee frees and fills again owns the new one, because the callee replaced it."
+    Counters "counters"
+        "A counter beside a place that a callee filled is not zero, because the callee counts what it stores."
+    FailureBySign "failure-by-sign"
+        "A function that returns negative constants for failure returns none where it computes its result."
+    Resets "resets"
+        "Copying or filling a structure as a whole writes over the pointers in it."
+    MistakenPlaces "mistaken-places"
+        "A block that may be in a place that is no pointer by its declaration is not there, because a cast or a union misled."
+    BorrowedElements "borrowed-elements"
+        "A block that may be behind a pointer which the callee did not fill is not followed, because an owner elsewhere has it."
+    Questions "questions"
+        "An object given to a small callee that answers with a status is a question for stage two, because the summary cannot distinguish its outcomes."
+    MissedFields "missed-fields"
+        "An owning field that is lost where its structure is freed is a candidate, because other code frees it."
+    PassedOver "passed-over-fields"
+        "A field that a function leaves which frees most of the others is a candidate, because it was probably forgotten."
+    NeverFreed "never-freed"
+        "A structure whose fields are freed and that nothing frees is a candidate."
+    OverwrittenSlots "overwritten-slots"
+        "An owning field that is overwritten while it holds a block is a candidate, because other code frees it first."
+    UnlinkedNodes "unlinked-nodes"
+        "A node that is taken out of a list and left is a candidate, because other code frees what it takes out."
+    SisterFields "sister-fields"
+        "A field may be full when it is set if a function of the same table, or of the same static structure, frees another before setting it."
+    ClearedStructures "cleared-structures"
+        "Clearing a structure loses what an owning field holds, if the function found it not null or frees other fields."
+    BackLinks "back-links"
+        "A node that hangs on an object and points back to it keeps nothing alive, because it lasts as long as the object."
+    ChosenHolders "chosen-holders"
+        "What a structure holds is known by the name of a choice as well, because cleanup at a label frees what one of several ways made."
+    KnownAddresses "known-addresses"
+        "An address that a field of a local variable is set to once leads there when the variable is handed on."
+    ChosenAddresses "chosen-addresses"
+        "What is stored through one of two addresses may be in either place, because a condition chose where it goes."
+    // Both stages.
+    UnaskedRelease "unasked-release"
+        "A release whose status is not tested is done, because code that does not test it does not expect a refusal."
+    // Stage two.
+    CallersConstants "callers-constants"
+        "A function is executed for the constants that all its callers give, because combinations that no caller gives are no paths."
+    IndistinctOutcomes "indistinct-outcomes"
+        "An outcome of a callee that leaves the object counts only if the caller can distinguish it from one that takes it."
+    LeftInPlace "left-in-place"
+        "An outcome of a callee that loses the object counts only if the caller can distinguish it from one that leaves it in its place."
+    Room "room"
+        "What a stack was made with room for is put there without failing."
+    UnaskedStatus "unasked-status"
+        "A failed allocation inside a callee that returns a status counts as tested, because not asking for the status is the bug."
+}
+
+impl Rule {
+    pub fn named(name: &str) -> Option<Rule> {
+        Rule::ALL.into_iter().find(|rule| rule.name() == name)
+    }
+
+    pub(crate) fn bit(self) -> u64 {
+        1 << self as u64
+    }
+}
+
+/// Every rule has a bit.
+const _: () = assert!(Rule::ALL.len() <= 64);
