@@ -57,6 +57,20 @@ SECONDS ?= 60
 fuzz: deps ## drive every parser and decoder with damaged input, SECONDS=60 for each
 	scripts/fuzz $(SECONDS)
 
+.PHONY: install
+install: deps ## install caulk for this user, with cargo
+	$(CARGO) install --locked --path crates/caulk
+
+.PHONY: deb archive
+deb: build ## a Debian package, in target/package
+	scripts/package deb $(CAULK) target/package
+archive: build ## an archive with its libraries, for other systems, in target/package
+	scripts/package archive $(CAULK) target/package
+
+.PHONY: book
+book: ## the manual for a browser, in target/book (needs mdbook)
+	mdbook build docs
+
 # FUNCTIONS is how many are made; `make test` tries 300.
 FUNCTIONS ?= 3000
 .PHONY: soak

@@ -4,27 +4,33 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::database::read_database;
-use crate::discover::find_database;
+use crate::discover::{FoundDatabase, find_databases};
 use crate::error::CaptureError;
-use crate::exclude::exclude;
-use crate::job::{Job, JobList};
+use crate::exclude::{PathGlobs, skip};
+use crate::job::{Job, JobList, SkipReason};
 use crate::jobs::{Duplicates, jobs_from_database, jobs_from_sources};
+use crate::language::language_of;
 use crate::paths::resolve;
+use crate::root::project_root;
 
 /// What `caulk check [INPUT]... [-p BUILD] [-- FLAGS]` was asked.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// Sources, `.bc`/`.ll` files, folders, databases. None: the database of `database` or of `cwd`.
     pub inputs: Vec<PathBuf>,
-    /// `-p`: a folder or a database. With inputs, the sources among them are looked up in it.
+    /// `-p`: a folder or a database. All of it is read; inputs then say what is wanted of it.
     pub database: Option<PathBuf>,
     /// Flags after `--`: all there is for sources named directly, added to the commands of a database.
     pub flags: Vec<String>,
-    /// `--exclude` patterns.
-    pub exclude: Vec<String>,
+    /// Patterns of units that are not read, relative to the project's folder or to that of its settings.
+    pub skip: Vec<String>,
     pub duplicates: Duplicates,
-    /// Absolute. Relative inputs start here, and shown paths are relative to it.
+    /// Absolute. Relative inputs start here.
     pub cwd: PathBuf,
+    /// The project's folder, if the user or the settings name it. Absolute.
+    pub root: Option<PathBuf>,
+    /// The folder of the project's settings. Absolute.
+    pub settings: Option<PathBuf>,
 }
 
 /// Everything to read for a request. Fails when nothing is left to read.
@@ -32,11 +38,15 @@ pub fn collect(request: &Request) -> Result<JobList, CaptureError> {
     let mut list = match (&request.database, request.inputs.is_empty()) {
         (Some(place), true) => from_database(&request.cwd.join(place), request)?,
         (None, true) => from_database(&request.cwd, request)?,
-        (Some(place), false) => selected_from_database(&request.cwd.join(place), request)?,
+        (Some(place), false) => focused_on_inputs(&request.cwd.join(place), request)?,
         (None, false) => from_inputs(request)?,
     };
     drop_repeated_jobs(&mut list);
-    exclude(&mut list, &request.exclude)?;
+    let found = || project_root(&list, request.settings.as_deref(), &request.cwd);
+    let root = request.root.clone().unwrap_or_else(found);
+    list.show_from(root, &request.cwd);
+    let bases = std::iter::once(list.root.clone()).chain(request.settings.clone()).collect();
+    skip(&mut list, &PathGlobs::new(&request.skip, bases)?);
     if list.jobs.is_empty() {
         let summary = match list.skipped.summary() {
             none if none.is_empty() => "the inputs name no C or C++ source".to_owned(),
@@ -48,9 +58,10 @@ pub fn collect(request: &Request) -> Result<JobList, CaptureError> {
 }
 
 fn from_database(place: &Path, request: &Request) -> Result<JobList, CaptureError> {
-    let path = find_database(place)?;
+    let FoundDatabase { path, others } = find_databases(place)?;
     let entries = read_database(&path)?;
-    Ok(jobs_from_database(&entries, &path, &request.cwd, &request.flags, request.duplicates))
+    let list = jobs_from_database(&entries, &path, &request.cwd, &request.flags, request.duplicates);
+    Ok(JobList { other_databases: others, ..list })
 }
 
 fn from_inputs(request: &Request) -> Result<JobList, CaptureError> {
@@ -67,19 +78,21 @@ fn from_inputs(request: &Request) -> Result<JobList, CaptureError> {
     Ok(list)
 }
 
-/// With `-p`, inputs choose among the jobs of the database: files by name, folders by what lies below them. A file the
-/// database does not know is compiled with the flags given.
-fn selected_from_database(place: &Path, request: &Request) -> Result<JobList, CaptureError> {
+/// With `-p`, all of the database is read, since a callee may be anywhere in it, and inputs say what is wanted of it: files by
+/// name, folders by what lies below them. A source the database does not know is compiled with the flags given.
+fn focused_on_inputs(place: &Path, request: &Request) -> Result<JobList, CaptureError> {
     let mut list = from_database(place, request)?;
-    let chosen: Vec<PathBuf> = request.inputs.iter().map(|input| resolve(&request.cwd, input)).collect();
-    list.jobs.retain(|job| chosen.iter().any(|path| job.path().starts_with(path)));
-    let cwd = &request.cwd;
-    list.skipped.units.retain(|unit| chosen.iter().any(|path| cwd.join(&unit.file).starts_with(path)));
-    for (input, path) in request.inputs.iter().zip(&chosen) {
-        let known = list.jobs.iter().any(|job| job.path() == path);
-        if !known && !path.is_dir() {
+    for input in &request.inputs {
+        let path = resolve(&request.cwd, input);
+        let is_known = list.jobs.iter().any(|job| job.path().starts_with(&path));
+        if path.is_dir() && !is_known {
+            return Err(CaptureError::NothingBelow { path: input.clone() });
+        }
+        let is_header = || path.is_file() && language_of(&path, None, false) == Err(SkipReason::Header);
+        if !is_known && !is_header() {
             list.append(from_file(input, request)?);
         }
+        list.focus.push(path);
     }
     Ok(list)
 }

@@ -1,5 +1,9 @@
 //! The first words of a command: launchers in front, then the compiler.
 
+use std::path::Path;
+
+use crate::flags::is_plain_target;
+
 /// Programs that run the compiler named after them and do not change what it means.
 const LAUNCHERS: &[&str] = &[
     "ccache",
@@ -20,6 +24,33 @@ const LAUNCHERS: &[&str] = &[
 const SHELLS: &[&str] = &["sh", "bash", "dash"];
 /// Compilers that take Microsoft's flags (`/I`, `/D`).
 const MSVC: &[&str] = &["cl", "clang-cl", "icl"];
+
+/// How the names of machines begin in triples.
+const MACHINES: &[&str] = &[
+    "arm",
+    "thumb",
+    "aarch64",
+    "i386",
+    "i486",
+    "i586",
+    "i686",
+    "x86_64",
+    "mips",
+    "powerpc",
+    "ppc",
+    "riscv",
+    "s390x",
+    "sparc",
+    "m68k",
+    "avr",
+    "msp430",
+    "xtensa",
+    "loongarch",
+    "hexagon",
+    "bpf",
+];
+/// Where a tool chain that lies in a folder of its own keeps the target's headers, below the folder of its triple.
+const SYSROOTS: [&str; 3] = ["libc", "sysroot", ""];
 
 /// A command taken apart.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,6 +73,26 @@ impl Invocation {
     /// `g++`, `clang++`, `c++`, also as `x86_64-linux-gnu-g++-12`: compiles `.c` files as C++.
     pub(crate) fn is_cxx_driver(&self) -> bool {
         plain_name(&self.compiler).ends_with("++")
+    }
+
+    /// What a cross compiler's name says of its target, as flags for clang: `arm-linux-gnueabihf-gcc` compiles for
+    /// `arm-linux-gnueabihf`. Where it lies tells where its headers are, if they are kept beside it.
+    pub(crate) fn target_flags(&self) -> Vec<String> {
+        let name = plain_name(&self.compiler);
+        let driver = ["-gcc", "-g++", "-cc", "-c++", "-clang", "-clang++"].into_iter().find(|end| name.ends_with(end));
+        let Some(triple) = driver.and_then(|end| name.strip_suffix(end)) else { return Vec::new() };
+        // `afl-gcc` and the like are wrappers: a triple has a machine, and a system or an ABI.
+        let machine = triple.split('-').next().unwrap_or_default();
+        let is_triple = triple.contains('-') && MACHINES.iter().any(|known| machine.starts_with(known));
+        if !is_triple || !is_plain_target(triple) {
+            return Vec::new();
+        }
+        let mut flags = vec![format!("--target={triple}")];
+        let home = Path::new(&self.compiler).parent().and_then(Path::parent).filter(|home| home.is_absolute());
+        let roots = home.into_iter().flat_map(|home| SYSROOTS.map(|root| home.join(triple).join(root)));
+        let sysroot = roots.into_iter().find(|root| root.join("usr/include").is_dir() || root.join("include").is_dir());
+        flags.extend(sysroot.map(|root| format!("--sysroot={}", root.display())));
+        flags
     }
 
     pub(crate) fn is_msvc(&self) -> bool {
@@ -130,6 +181,24 @@ mod tests {
         assert_eq!(parse(""), None);
         assert_eq!(parse("env A=1"), None);
         assert_eq!(parse("-c"), None);
+    }
+
+    #[test]
+    fn cross_compilers_name_their_target() {
+        let flags = |compiler: &str| parse(compiler).expect(compiler).target_flags().join(" ");
+        assert_eq!(flags("arm-linux-gnueabihf-gcc"), "--target=arm-linux-gnueabihf");
+        assert_eq!(flags("/usr/bin/aarch64-linux-gnu-g++-12"), "--target=aarch64-linux-gnu");
+        assert_eq!(flags("arm-none-eabi-gcc-13.2"), "--target=arm-none-eabi");
+        for own in ["gcc", "clang-19", "afl-gcc", "musl-gcc", "c++", "/opt/arm/bin/gcc", "arm-gcc"] {
+            assert_eq!(flags(own), "", "{own}");
+        }
+        let home = tempfile::tempdir().expect("a temporary directory can be made");
+        let headers = home.path().join("arm-none-eabi/sysroot/usr/include");
+        std::fs::create_dir_all(headers).expect("writable");
+        let compiler = home.path().join("bin/arm-none-eabi-gcc");
+        let sysroot = home.path().join("arm-none-eabi/sysroot");
+        let expected = format!("--target=arm-none-eabi --sysroot={}", sysroot.display());
+        assert_eq!(flags(&compiler.display().to_string()), expected);
     }
 
     #[test]

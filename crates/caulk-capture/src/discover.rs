@@ -9,23 +9,41 @@ use crate::error::CaptureError;
 /// Beginnings of the names of build folders, in the order they are tried.
 const BUILD_FOLDERS: &[&str] = &["build", "cmake-build-", "_build", "out"];
 
+/// A database, and others that could have been meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundDatabase {
+    pub path: PathBuf,
+    pub others: Vec<PathBuf>,
+}
+
 /// The database at `place`: a database itself, or a folder that holds one directly or in a build folder.
-///
-/// Several build folders: the first by name, so that the answer is the same everywhere.
 pub fn find_database(place: &Path) -> Result<PathBuf, CaptureError> {
+    find_databases(place).map(|found| found.path)
+}
+
+/// Several build folders: the first by name, so that the answer is the same everywhere. The others are listed, for the user
+/// may have meant one of them. What lies in the folder itself was put there on purpose, and leaves no choice.
+pub fn find_databases(place: &Path) -> Result<FoundDatabase, CaptureError> {
     if place.is_file() {
-        return Ok(place.to_owned());
+        return Ok(FoundDatabase { path: place.to_owned(), others: Vec::new() });
     }
     if !place.is_dir() {
         return Err(CaptureError::NoSuchInput { path: place.to_owned() });
     }
     let direct = place.join(DATABASE_NAME);
-    let candidates = std::iter::once(direct.clone())
-        .chain(build_folders(place).into_iter().map(|name| place.join(name).join(DATABASE_NAME)));
-    candidates
-        .into_iter()
-        .find(|candidate| candidate.is_file())
-        .ok_or_else(|| CaptureError::NoDatabase { searched: vec![direct, place.join("build*").join(DATABASE_NAME)] })
+    if direct.is_file() {
+        return Ok(FoundDatabase { path: direct, others: Vec::new() });
+    }
+    let in_build_folders = build_folders(place).into_iter().map(|name| place.join(name).join(DATABASE_NAME));
+    let mut found = in_build_folders.filter(|candidate| candidate.is_file());
+    match found.next() {
+        Some(path) => Ok(FoundDatabase { path, others: found.collect() }),
+        None => Err(CaptureError::NoDatabase { searched: vec![direct, place.join("build*").join(DATABASE_NAME)] }),
+    }
+}
+
+pub(crate) fn is_build_folder(name: &str) -> bool {
+    rank(name) < BUILD_FOLDERS.len()
 }
 
 /// Names of the build folders in `place`, in the order they are tried.
@@ -35,7 +53,7 @@ fn build_folders(place: &Path) -> Vec<String> {
         .flatten()
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| rank(name) < BUILD_FOLDERS.len())
+        .filter(|name| is_build_folder(name))
         .collect();
     names.sort_by(|a, b| (rank(a), a).cmp(&(rank(b), b)));
     names
@@ -63,6 +81,15 @@ mod tests {
         let dir = tree(files);
         let found = find_database(dir.path()).expect(expected);
         assert_eq!(found, dir.path().join(expected));
+    }
+
+    #[test]
+    fn the_choice_among_several_is_known() {
+        let dir = tree(&["build-b/compile_commands.json", "build-a/compile_commands.json"]);
+        let found = find_databases(dir.path()).expect("two are there");
+        assert_eq!(found.others, [dir.path().join("build-b/compile_commands.json")]);
+        let dir = tree(&["compile_commands.json", "build/compile_commands.json"]);
+        assert_eq!(find_databases(dir.path()).expect("it is there").others, Vec::<PathBuf>::new());
     }
 
     #[test]

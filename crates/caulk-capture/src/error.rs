@@ -44,6 +44,9 @@ pub enum CaptureError {
     #[error("nothing to analyse: {summary}")]
     NothingLeft { summary: String },
 
+    #[error("{}: the compilation database has no source below this folder", .path.display())]
+    NothingBelow { path: PathBuf },
+
     #[error("{}: no such file or directory", .path.display())]
     NoSuchInput { path: PathBuf },
 
@@ -54,7 +57,7 @@ pub enum CaptureError {
     )]
     UnknownInput { path: PathBuf },
 
-    #[error("bad pattern `{pattern}` to exclude: {message}")]
+    #[error("bad pattern `{pattern}`: {message}")]
     BadPattern { pattern: String, message: String },
 
     #[error("no build command given\nhelp: write it after two dashes: `caulk capture -- make -j4`")]

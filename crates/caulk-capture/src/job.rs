@@ -1,10 +1,11 @@
 //! The list of jobs: what the front end is asked to read, and what was left out and why.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::flags::Dropped;
 use crate::language::Language;
+use crate::paths::display;
 
 /// One source file to compile.
 ///
@@ -16,7 +17,7 @@ pub struct CompileJob {
     pub directory: PathBuf,
     /// Absolute path of the source. Never part of `flags`.
     pub source: PathBuf,
-    /// The path shown to users: relative to where Caulk was started when below it, else absolute.
+    /// The path shown to users: relative to the project's folder when below it, else absolute.
     pub display: String,
     pub language: Language,
     /// What may be passed to clang. Every element is one complete flag with its value attached (`-Iinc`, never `-I`
@@ -47,7 +48,7 @@ pub enum Job {
 
 impl Job {
     /// The absolute path of what is read.
-    pub fn path(&self) -> &std::path::Path {
+    pub fn path(&self) -> &Path {
         match self {
             Job::Compile(job) => &job.source,
             Job::Bitcode(job) => &job.path,
@@ -69,6 +70,13 @@ pub struct JobList {
     pub jobs: Vec<Job>,
     /// The databases that were read.
     pub databases: Vec<PathBuf>,
+    /// Databases that were there too, and could have been meant.
+    pub other_databases: Vec<PathBuf>,
+    /// The files and folders of a database that were named: all is read, and what concerns these is wanted. Absolute; empty
+    /// when all is wanted.
+    pub focus: Vec<PathBuf>,
+    /// The project's folder, which shown paths are relative to.
+    pub root: PathBuf,
     pub skipped: Skipped,
 }
 
@@ -76,7 +84,31 @@ impl JobList {
     pub(crate) fn append(&mut self, mut other: JobList) {
         self.jobs.append(&mut other.jobs);
         self.databases.append(&mut other.databases);
+        self.other_databases.append(&mut other.other_databases);
         self.skipped.units.append(&mut other.skipped.units);
+    }
+}
+
+impl Job {
+    fn display_mut(&mut self) -> &mut String {
+        match self {
+            Job::Compile(job) => &mut job.display,
+            Job::Bitcode(job) => &mut job.display,
+        }
+    }
+}
+
+impl JobList {
+    /// Shows all paths relative to the project's folder; those of what was skipped were shown relative to `cwd`.
+    pub(crate) fn show_from(&mut self, root: PathBuf, cwd: &Path) {
+        for job in &mut self.jobs {
+            let shown = display(job.path(), &root);
+            *job.display_mut() = shown;
+        }
+        for unit in &mut self.skipped.units {
+            unit.file = display(&cwd.join(&unit.file), &root);
+        }
+        self.root = root;
     }
 }
 
@@ -87,7 +119,7 @@ pub enum SkipReason {
     Duplicate,
     /// The same file with other flags came before.
     OtherFlags,
-    /// A pattern given to `--exclude` matches.
+    /// A pattern given to `--skip` matches.
     Excluded,
     Assembler,
     Header,
@@ -121,7 +153,7 @@ impl SkipReason {
         match self {
             SkipReason::Duplicate => "duplicates",
             SkipReason::OtherFlags => "compiled again with other flags",
-            SkipReason::Excluded => "excluded",
+            SkipReason::Excluded => "left out by --skip",
             SkipReason::Assembler => "assembler",
             SkipReason::Header => "headers",
             SkipReason::OtherLanguage(_) => "in another language",
@@ -139,7 +171,7 @@ impl fmt::Display for SkipReason {
         match self {
             SkipReason::Duplicate => f.write_str("the same command came before"),
             SkipReason::OtherFlags => f.write_str("compiled before with other flags"),
-            SkipReason::Excluded => f.write_str("excluded"),
+            SkipReason::Excluded => f.write_str("left out by --skip"),
             SkipReason::Assembler => f.write_str("assembler"),
             SkipReason::Header => f.write_str("a header"),
             SkipReason::OtherLanguage(name) if name.is_empty() => f.write_str("neither C nor C++"),

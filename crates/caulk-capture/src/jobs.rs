@@ -101,7 +101,13 @@ fn compile_job(
     if !source.is_file() {
         return Err(SkipReason::SourceMissing);
     }
-    let mut flags = clean.flags;
+    // Before what the command says itself, so that this wins.
+    let mut flags = invocation.target_flags();
+    flags.retain(|implied| {
+        let key = implied.split('=').next().unwrap_or_default();
+        !clean.flags.iter().any(|flag| flag.starts_with(key))
+    });
+    flags.extend(clean.flags);
     flags.extend_from_slice(&extra.flags);
     flags.push(format!("-x{}", language.clang_name()));
     let mut dropped = clean.dropped;

@@ -30,11 +30,13 @@ fn folders_and_databases() {
 }
 
 #[test]
-fn with_a_database_named_inputs_choose_from_it() {
+fn with_a_database_all_is_read_and_named_inputs_are_wanted() {
     let project = Project::new(&[
         ("src/a.c", ""),
         ("src/b.c", ""),
         ("lib/c.c", ""),
+        ("lib/c.h", ""),
+        ("empty/.keep", ""),
         ("new.c", ""),
         (
             "build/compile_commands.json",
@@ -46,23 +48,35 @@ fn with_a_database_named_inputs_choose_from_it() {
     let chosen = |inputs: &[&str]| {
         let mut request = project.request(inputs);
         request.database = Some("build".into());
-        listing(&collect(&request).expect("jobs"))
+        let list = collect(&request).expect("jobs");
+        let below = |path: &std::path::PathBuf| {
+            path.strip_prefix(project.root()).expect("below the root").to_str().expect("text").to_owned()
+        };
+        (listing(&list), list.focus.iter().map(below).collect::<Vec<_>>())
     };
-    assert_eq!(chosen(&["src/b.c"]), ["src/b.c: -DB -xc"]);
-    assert_eq!(chosen(&["src"]), ["src/a.c: -DA -xc", "src/b.c: -DB -xc"]);
-    assert_eq!(chosen(&["new.c", "lib/c.c"]), ["lib/c.c: -DC -xc", "new.c: -xc"]);
-    assert_eq!(chosen(&[]).len(), 3);
+    let all = ["src/a.c: -DA -xc", "src/b.c: -DB -xc", "lib/c.c: -DC -xc"].map(str::to_owned).to_vec();
+    let focus = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+    assert_eq!(chosen(&["src/b.c"]), (all.clone(), focus(&["src/b.c"])));
+    assert_eq!(chosen(&["src"]), (all.clone(), focus(&["src"])));
+    assert_eq!(chosen(&["lib/c.h"]), (all.clone(), focus(&["lib/c.h"])), "a header has no entry");
+    let with_new = [all.clone(), vec!["new.c: -xc".to_owned()]].concat();
+    assert_eq!(chosen(&["new.c", "lib/c.c"]), (with_new, focus(&["new.c", "lib/c.c"])));
+    assert_eq!(chosen(&[]), (all, Vec::new()));
+    let mut request = project.request(&["empty"]);
+    request.database = Some("build".into());
+    let message = collect(&request).expect_err("nothing is there").to_string();
+    assert!(message.contains("empty: the compilation database has no source below this folder"), "{message}");
 }
 
 #[test]
 fn exclusion() {
     let project = Project::new(&[("a.c", ""), ("tests/b.c", "")]);
     let mut request = project.request(&["a.c", "tests/b.c"]);
-    request.exclude = vec!["tests".to_owned()];
+    request.skip = vec!["tests".to_owned()];
     assert_eq!(listing(&collect(&request).expect("jobs")), ["a.c: -xc"]);
-    request.exclude = vec!["*".to_owned()];
+    request.skip = vec!["*".to_owned()];
     let message = collect(&request).expect_err("all excluded").to_string();
-    assert!(message.contains("2 excluded"), "{message}");
+    assert!(message.contains("2 left out by --skip"), "{message}");
 }
 
 #[test]

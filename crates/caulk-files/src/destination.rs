@@ -52,6 +52,18 @@ impl Destination {
         Ok((folder, name))
     }
 
+    /// Whether a file could be written here now, so that hours of work are not lost to a misspelt path. Nothing is left behind.
+    pub fn check(&self) -> io::Result<()> {
+        let found = std::fs::metadata(&self.path).ok().filter(|_| self.root.is_none());
+        match found {
+            Some(found) if found.is_dir() => return Err(io::Error::other("it is a folder; name a file")),
+            Some(found) if !found.is_file() => return Ok(()),
+            _ => {}
+        }
+        let (folder, _) = self.parent()?;
+        folder.check()
+    }
+
     /// Writes a file aside and moves it into place. What the user names and is no ordinary file (`/dev/stdout`, a pipe) is
     /// written to directly.
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
@@ -91,6 +103,18 @@ mod tests {
         }
         assert!(Destination::named(folder.path().join("no/out.json")).write(b"x").is_err());
         assert!(Destination::below(folder.path(), "no/out.json".into()).write(b"x").is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_known_before() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let named = |path: &str| Destination::named(folder.path().join(path));
+        assert!(named("out.json").check().is_ok());
+        assert!(named("no/out.json").check().is_err());
+        assert!(Destination::named(folder.path().to_owned()).check().is_err(), "a folder is no file");
+        assert!(Destination::named("/dev/null".into()).check().is_ok());
+        assert!(Destination::below(folder.path(), "no/out.json".into()).check().is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 0, "nothing is left behind");
     }
 
     #[test]

@@ -112,6 +112,12 @@ impl Folder {
         moved
     }
 
+    /// Whether files can be made in here: one is made and removed.
+    pub fn check(&self) -> io::Result<()> {
+        let (name, _) = self.fresh(|name| self.new_file(name))?;
+        Ok(rustix::fs::unlinkat(&self.handle, &name, AtFlags::empty())?)
+    }
+
     /// Writes a file that is not there yet; what is there is left alone.
     pub fn write_new(&self, name: &OsStr, bytes: &[u8]) -> io::Result<()> {
         self.new_file(name)?.write_all(bytes)

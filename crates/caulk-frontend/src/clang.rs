@@ -65,6 +65,11 @@ pub enum ClangError {
          (Debian: apt-get install clang-{CLANG_MAJOR}) or name it with --clang PATH"
     )]
     Version { path: String, found: String },
+    #[error(
+        "{path} is not clang: {said}\n  install clang {CLANG_MAJOR} (Debian: apt-get install clang-{CLANG_MAJOR}) \
+         or name it with --clang PATH"
+    )]
+    NotClang { path: String, said: String },
     #[error("{path} could not be run: {source}")]
     Run { path: String, source: io::Error },
 }
@@ -128,7 +133,7 @@ impl Clang {
         match major_version(&version) {
             Some(CLANG_MAJOR) => Ok(Some(Self { path, version, runner: runner.clone() })),
             Some(other) => Err(ClangError::Version { path: shown, found: other.to_string() }),
-            None => Err(ClangError::Version { path: shown, found: format!("an unknown program ({version:?})") }),
+            None => Err(ClangError::NotClang { path: shown, said: said(&version) }),
         }
     }
 
@@ -200,6 +205,13 @@ fn ownership_macros() -> impl Iterator<Item = OsString> {
     OWNERSHIP_ATTRIBUTES
         .into_iter()
         .map(|name| format!("-D{name}(...)=annotate(\"{ANNOTATION_PREFIX}{name}(\" #__VA_ARGS__ \")\")").into())
+}
+
+/// What a program that is not clang answered, shortened.
+fn said(version: &str) -> String {
+    const MAX_SHOWN: usize = 80;
+    let shown: String = version.chars().filter(|c| !c.is_control()).take(MAX_SHOWN).collect();
+    if shown.is_empty() { "its --version prints nothing".to_owned() } else { format!("its --version says {shown:?}") }
 }
 
 fn major_version(line: &str) -> Option<u32> {

@@ -16,6 +16,8 @@ const MAX_BYTES: u64 = 16 << 20;
 
 static BUNDLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/models.bin"));
 
+static DESCRIPTORS: &str = include_str!("../../../models/by-switch/descriptors.toml");
+
 impl Models {
     /// The models that come with the program.
     #[must_use]
@@ -27,7 +29,20 @@ impl Models {
 
     /// The bundled models, overridden function by function by the files, the last one strongest.
     pub fn with_files(files: &[PathBuf]) -> Result<Models, ModelError> {
+        Models::bundled().and_files(files)
+    }
+
+    /// The bundled models with those of functions that open and close descriptors, which are followed only when asked for.
+    #[must_use]
+    pub fn with_descriptors() -> Models {
         let mut models = Models::bundled();
+        models.add_text("descriptors.toml", DESCRIPTORS).expect("a test reads the same text");
+        models
+    }
+
+    /// These models, overridden by the files.
+    pub fn and_files(self, files: &[PathBuf]) -> Result<Models, ModelError> {
+        let mut models = self;
         for path in files {
             let file = path.display().to_string();
             let bytes =

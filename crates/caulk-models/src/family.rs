@@ -1,4 +1,4 @@
-//! Families keep apart what must be freed differently: `free`, `fclose`, `delete[]`.
+//! Families distinguish what must be freed differently: `free`, `fclose`, `delete[]`.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -19,8 +19,34 @@ pub struct Family {
     pub name: String,
     /// Memory from the heap that is gone for good if nobody frees it: reported by default.
     pub heap: bool,
+    /// Something of the system's that is held besides memory, or instead of it.
+    pub resource: Option<Resource>,
     /// For messages: "a directory stream, closed by closedir()".
     pub description: String,
+}
+
+/// What of the system's is held until it is given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Resource {
+    /// A stream of stdio, or of a directory.
+    Stream,
+    /// A mapping, a shared library, a semaphore.
+    Handle,
+    /// The number of an open file, socket or the like.
+    Descriptor,
+}
+
+impl Resource {
+    /// The word for it in messages.
+    #[must_use]
+    pub fn noun(self) -> &'static str {
+        match self {
+            Resource::Stream => "stream",
+            Resource::Handle => "handle",
+            Resource::Descriptor => "descriptor",
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -35,6 +61,7 @@ impl Default for Families {
         let free = Family {
             name: "free".to_owned(),
             heap: true,
+            resource: None,
             description: "memory of malloc() and its kin, freed by free()".to_owned(),
         };
         families.list.push(free);

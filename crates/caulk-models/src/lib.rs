@@ -26,7 +26,7 @@ pub use attributes::{DeclAttributes, ParamAttributes};
 pub use condition::{Atom, Comparison, Condition, Operator, Success};
 pub use containers::{Member, container_member, is_self_contained};
 pub use error::ModelError;
-pub use family::{Family, FamilyId};
+pub use family::{Family, FamilyId, Resource};
 pub use model::{Effect, EffectKind, Model, OldBlock, Origin, Purity, Room, Varargs};
 pub use place::{Place, Pointer, Root};
 pub use suggest::nearest;

@@ -44,7 +44,12 @@ impl Source<'_> {
             let span = name.span();
             let entry = entry.into_inner();
             families
-                .define(Family { name: name.into_inner(), heap: entry.heap, description: entry.description })
+                .define(Family {
+                    name: name.into_inner(),
+                    heap: entry.heap,
+                    resource: entry.resource,
+                    description: entry.description,
+                })
                 .map_err(|error| error.at(self.file, self.text, span.start))?;
         }
         Ok(())

@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 use crate::condition::{Comparison, Condition, Success};
+use crate::family::Resource;
 use crate::model::{Purity, Room, Varargs};
 use crate::place::{Place, Pointer};
 
@@ -35,6 +36,7 @@ pub(crate) struct File {
 #[serde(deny_unknown_fields)]
 pub(crate) struct FamilyEntry {
     pub(crate) heap: bool,
+    pub(crate) resource: Option<Resource>,
     pub(crate) description: String,
 }
 

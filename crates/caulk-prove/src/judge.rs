@@ -88,7 +88,33 @@ fn judge_under(world: &World<'_>, shape: &Shape, holding: Holding, wanted: &dyn 
     Judged { function: shape.id, outside: shape.outside, probes, cut }
 }
 
+/// Judges functions in parallel. The answers are given to `tell` in the order of the questions, each as soon as it and all before it
+/// are there; when `tell` fails, no further question is asked.
+pub fn judge_each<E: Send>(
+    world: &World<'_>,
+    functions: &[FuncId],
+    mut tell: impl FnMut(Judged) -> Result<(), E> + Send,
+) -> Result<(), E> {
+    // Enough for all threads to be busy, and little enough for answers to come soon.
+    let at_once = rayon::current_num_threads() * FUNCTIONS_AT_ONCE;
+    for some in functions.chunks(at_once.max(1)) {
+        let judged: Vec<Option<Judged>> = some.par_iter().map(|function| judge(world, *function, |_| true)).collect();
+        judged.into_iter().flatten().try_for_each(&mut tell)?;
+    }
+    Ok(())
+}
+
 /// Judges functions in parallel; the answers come in the order of the questions.
 pub fn judge_all(world: &World<'_>, functions: &[FuncId]) -> Vec<Judged> {
-    functions.par_iter().filter_map(|function| judge(world, *function, |_| true)).collect()
+    let mut all = Vec::with_capacity(functions.len());
+    let kept = judge_each(world, functions, |judged| {
+        all.push(judged);
+        Ok::<(), std::convert::Infallible>(())
+    });
+    match kept {
+        Ok(()) => all,
+    }
 }
+
+/// Functions that are judged for each thread before their answers are told. A slow one holds up those after it.
+const FUNCTIONS_AT_ONCE: usize = 4;

@@ -32,7 +32,7 @@ mod transfer;
 
 pub use config::{Extensions, ProveConfig};
 pub use engine::{Answer, follow};
-pub use judge::{Judged, Verdict, judge, judge_all};
+pub use judge::{Judged, Verdict, judge, judge_all, judge_each};
 pub use opinion::{Claim, contradicts};
 pub use outcome::{Origin, Outcome, Reason, TraceStep};
 pub use outside::Outside;

@@ -5,13 +5,14 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::rules;
 use crate::suppress::Suppression;
 
 /// Further lines of loss named in a message before the rest is only counted.
 const MAX_LINES_NAMED: usize = 4;
 
-/// What every finding is, in the words of the Common Weakness Enumeration: missing release of memory after effective lifetime.
-pub const CWE: &str = "CWE-401";
+/// The noun of a finding that is no resource.
+pub(crate) const MEMORY: &str = "memory";
 
 /// How the memory is leaked. Also the rule that a finding is reported under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -21,16 +22,23 @@ pub enum Kind {
     Lost,
     /// Still held by a local at the end.
     Forgotten,
+    /// Held by `main` alone when it returns: the system takes it back, so this is a note and no leak.
+    #[serde(rename = "held-at-exit")]
+    HeldAtExit,
+    /// A stream, handle or descriptor that is not closed.
+    Resource,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 2] = [Kind::Lost, Kind::Forgotten];
+    pub const ALL: [Kind; 4] = [Kind::Lost, Kind::Forgotten, Kind::HeldAtExit, Kind::Resource];
 
     /// The name of the rule, as suppressions and reports write it.
     pub fn rule(self) -> &'static str {
         match self {
             Kind::Lost => "lost",
             Kind::Forgotten => "forgotten",
+            Kind::HeldAtExit => "held-at-exit",
+            Kind::Resource => "resource",
         }
     }
 }
@@ -139,6 +147,8 @@ pub struct Finding {
     pub kind: Kind,
     /// What must be freed alike: the name of the models' family.
     pub family: String,
+    /// What is leaked: memory, a stream, a handle or a descriptor.
+    pub noun: String,
     /// What held the memory: `p`, `page.title`.
     pub variable: Option<String>,
     /// Where it is lost.
@@ -167,9 +177,14 @@ pub struct Finding {
     /// The program tests that failure on the path.
     pub failure_tested: bool,
     pub fingerprint: String,
+    /// What the fingerprint is made of without the names of folders and of the function: by it a baseline knows a finding again
+    /// whose function was renamed or whose file was moved.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub shape: String,
     /// Compared with a baseline, if there is one.
     pub baseline: Option<BaselineState>,
-    /// Somebody wants to hear no more of it.
+    /// It is not to be reported, and why.
     pub suppression: Option<Suppression>,
 }
 
@@ -182,9 +197,14 @@ pub enum BaselineState {
 }
 
 impl Finding {
-    /// Whether it is one that somebody should look at: neither suppressed nor known already.
+    /// Whether it is to be looked at: neither suppressed nor known already.
     pub fn counts(&self) -> bool {
         self.suppression.is_none() && self.baseline != Some(BaselineState::Unchanged)
+    }
+
+    /// Whether it is worth knowing and no failure.
+    pub fn is_note(&self) -> bool {
+        self.kind == Kind::HeldAtExit
     }
 
     /// The steps that a reader has to know.
@@ -203,19 +223,24 @@ impl Finding {
     pub fn subject(&self) -> String {
         match &self.variable {
             Some(name) => format!("`{name}`"),
-            None => format!("the memory from {}", self.allocation.callee),
+            None => format!("the {} from {}", self.noun, self.allocation.callee),
         }
     }
 
     /// ``"`value` allocated by xstrdup() is not freed on return"``.
     pub fn title(&self) -> String {
-        let what = self.variable.as_ref().map_or_else(|| "memory".to_owned(), |name| format!("`{name}`"));
-        format!("{what} allocated by {} {}", self.allocation.callee, self.headline)
+        let what = self.variable.as_ref().map_or_else(|| self.noun.clone(), |name| format!("`{name}`"));
+        format!("{what} {} by {} {}", self.made(), self.allocation.callee, self.headline)
+    }
+
+    /// What is done to have one: memory is allocated, all else is opened.
+    fn made(&self) -> &'static str {
+        if self.noun == MEMORY { "allocated" } else { "opened" }
     }
 
     /// `forgotten, CWE-401`: the rule, and the weakness it finds.
     pub fn rules(&self) -> String {
-        format!("{}, {CWE}", self.kind.rule())
+        format!("{}, {}", self.kind.rule(), rules::of(self.kind).cwe)
     }
 
     /// How sure it is, and why, in one sentence.
@@ -246,7 +271,7 @@ impl Finding {
         let failure = if self.needs_alloc_failure { " (only when an allocation fails)" } else { "" };
         let also = self.also().map_or_else(String::new, |also| format!("; {also}"));
         let (title, function) = (self.title(), &self.loss.function);
-        format!("{title} (in {function}); allocated at {made}{failure}{also}")
+        format!("{title} (in {function}); {} at {made}{failure}{also}", self.made())
     }
 
     /// `also lost at lines 7, 9 and 12`; None where there is no other line to name.

@@ -11,47 +11,68 @@ const MAX_NAMED: usize = 5;
 pub(crate) fn lines(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     let known = report.findings.iter().filter(|f| f.baseline == Some(BaselineState::Unchanged)).count();
-    if known > 0 {
-        lines.push(format!("{known} more are in the baseline; without --baseline they are shown"));
-    }
-    let suppressed = report.findings.iter().filter(|f| f.suppression.is_some()).count();
-    if suppressed > 0 {
-        lines.push(format!("{suppressed} more are suppressed, by comments in the source or by the configuration"));
-    }
-    let Hidden { by_confidence, by_alloc_failure, by_level } = report.hidden;
-    let mut hidden = |count: usize, what: &str, how: &str| {
-        if count > 0 {
-            lines.push(format!("{count} more {what}; {how}"));
+    lines.extend(match &report.changed_since {
+        Some(since) => {
+            let what = format!("known: no line of the path changed since {since}, or in the baseline");
+            more(known, &what, "without --changed-since all are shown")
         }
-    };
-    hidden(
-        by_confidence,
-        "are less sure than --min-confidence asks for",
-        "they rest on something the analysis could not see; --min-confidence low shows them",
-    );
-    hidden(
-        by_alloc_failure,
-        "are left out by --alloc-failure",
-        "it chooses among leaks that need another allocation to fail; --alloc-failure show shows all",
-    );
-    hidden(by_level, "are other paths to the same places", "--report-level 0 shows every path");
+        None => more(known, "in the baseline", "without --baseline all are shown"),
+    });
+    let suppressed = report.findings.iter().filter(|f| f.suppression.is_some()).count();
+    let Hidden { by_confidence, by_alloc_failure, by_level, by_path, at_exit } = report.hidden;
+    let hidden = [
+        more(suppressed, "suppressed, by a comment in the source or by caulk.toml", "--format json lists all"),
+        more(by_path, "in files that were not asked for", "named files, --only and --exclude choose"),
+        more(by_confidence, "less certain than --min-confidence asks for", "--min-confidence low shows all"),
+        more(
+            by_alloc_failure,
+            "left out by --alloc-failure, since another allocation must fail first",
+            "--alloc-failure show shows all",
+        ),
+        more_paths(by_level),
+        at_exit_line(at_exit),
+    ];
+    lines.extend(hidden.into_iter().flatten());
     if !report.files_changed.is_empty() {
         let names = report.files_changed.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
         let more = if report.files_changed.len() > MAX_NAMED { ", ..." } else { "" };
-        lines.push(format!("{names}{more}: gone, or changed since compiled; what is quoted from there may be wrong"));
-    }
-    match report.units_not_read.len() {
-        0 => {}
-        1 => lines.push("1 unit was not read: what it leaks, frees or keeps is not known".to_owned()),
-        n => lines.push(format!("{n} units were not read: what they leak, free or keep is not known")),
+        lines.push(format!(
+            "{names}{more}: gone, or changed since it was compiled; what is quoted from there may be wrong"
+        ));
     }
     match report.functions_cut.len() {
         0 => {}
         1 => lines.push(format!(
-            "a bound was reached in 1 function, {}: ways through it were merged",
+            "a bound was reached in 1 function, {}: paths through it were merged",
             report.functions_cut[0]
         )),
-        n => lines.push(format!("a bound was reached in {n} functions: ways through them were merged")),
+        n => lines.push(format!("a bound was reached in {n} functions: paths through them were merged")),
     }
     lines
+}
+
+/// `3 more are in the baseline; without --baseline all are shown`; None where there are no more.
+fn more(count: usize, what: &str, how: &str) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some(format!("1 more is {what}; {how}")),
+        n => Some(format!("{n} more are {what}; {how}")),
+    }
+}
+
+fn at_exit_line(count: usize) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some("1 object is still held by main at exit; --at-exit shows it".to_owned()),
+        n => Some(format!("{n} objects are still held by main at exit; --at-exit shows them")),
+    }
+}
+
+fn more_paths(count: usize) -> Option<String> {
+    let how = "--report-level 0 shows every path";
+    match count {
+        0 => None,
+        1 => Some(format!("1 other path leads to a place that is shown; {how}")),
+        n => Some(format!("{n} other paths lead to places that are shown; {how}")),
+    }
 }

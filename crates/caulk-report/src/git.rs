@@ -27,6 +27,17 @@ pub(crate) fn version(root: &Path) -> Option<Version> {
     Some(Version { repository: as_uri(&url)?, revision, branch })
 }
 
+/// The commit that is checked out, shortened, with its branch; None outside of a repository.
+pub fn commit(root: &Path) -> Option<String> {
+    const SHORT: usize = 12;
+    let repository = Repository::find(root)?;
+    let head = repository.text("HEAD")?;
+    let revision = repository.resolve(&head)?;
+    let short = revision.get(..SHORT)?;
+    let branch = head.strip_prefix("ref: refs/heads/").map(|name| format!(" ({})", name.trim()));
+    Some(format!("{short}{}", branch.unwrap_or_default()))
+}
+
 struct Repository {
     folder: PathBuf,
     /// Where a further work tree keeps what it shares with the first.

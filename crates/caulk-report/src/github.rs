@@ -9,7 +9,8 @@ use crate::terminal;
 pub fn render(report: &Report) -> String {
     let mut text = String::new();
     for finding in report.counted() {
-        let level = if finding.confidence == Confidence::Low { "notice" } else { "warning" };
+        let is_notice = finding.is_note() || finding.confidence == Confidence::Low;
+        let level = if is_notice { "notice" } else { "warning" };
         let site = &finding.loss;
         let _ = write!(text, "::{level} file={},line={}", property(&site.file), site.line.max(1));
         if site.column > 0 {

@@ -104,6 +104,8 @@ mod tests {
             needs_alloc_failure: false,
             failure_tested: false,
             fingerprint: String::new(),
+            shape: String::new(),
+            noun: "memory".to_owned(),
             baseline: None,
             suppression: None,
         }

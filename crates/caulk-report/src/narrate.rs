@@ -9,7 +9,7 @@ use caulk_program::{FuncId, Program};
 use caulk_useflow::{Analysis, Candidate, Event, Kind as CandidateKind, Slot, holder_name};
 
 use crate::config::ReportConfig;
-use crate::finding::{Call, Confidence, Finding, Kind, Site, Step, StepKind};
+use crate::finding::{Call, Confidence, Finding, Kind, MEMORY, Site, Step, StepKind};
 use crate::fold;
 use crate::operand_names::OperandNames;
 use crate::reason::Reason;
@@ -89,6 +89,7 @@ impl<'a> Narrator<'a> {
             kind: match candidate.kind {
                 CandidateKind::Lost => Kind::Lost,
                 CandidateKind::Forgotten => Kind::Forgotten,
+                CandidateKind::AtExit => Kind::HeldAtExit,
             },
             family: self.models.family(candidate.family).name.clone(),
             variable,
@@ -106,6 +107,8 @@ impl<'a> Narrator<'a> {
             needs_alloc_failure: evidence.needs_alloc_failure,
             failure_tested: evidence.failure_tested,
             fingerprint: String::new(),
+            shape: String::new(),
+            noun: MEMORY.to_owned(),
             baseline: None,
             suppression: None,
         }
@@ -154,7 +157,7 @@ impl<'a> Narrator<'a> {
     fn allocation(&self, candidate: &Candidate) -> Call {
         let call = match (candidate.loss.slot(), candidate.chain.first()) {
             // What a field holds is allocated elsewhere: where it was first put there.
-            (Some(_), Some(&(function, line))) => self.sites.call_in_line(function, line, None),
+            (Some(slot), Some(&(function, line))) => self.sites.call_for_field(function, line, slot),
             _ => self.sites.call(candidate.function, candidate.allocation),
         };
         let home =

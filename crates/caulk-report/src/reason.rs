@@ -7,6 +7,8 @@ use crate::witness::{Evidence, WitnessEvent};
 
 pub(crate) enum Reason {
     Return,
+    /// The program ends with the function.
+    Exit,
     OutOfScope,
     Overwritten,
     NextIteration,
@@ -44,6 +46,7 @@ impl Reason {
             }
             (_, _) if place == allocation => Reason::ResultIgnored,
             (Kind::Lost, _) => Reason::Overwritten,
+            (Kind::AtExit, _) => Reason::Exit,
             (Kind::Forgotten, _) if !is_at_return => Reason::OutOfScope,
             (Kind::Forgotten, _) => Reason::Return,
         }
@@ -53,6 +56,7 @@ impl Reason {
     pub(crate) fn text(&self) -> String {
         match self {
             Reason::Return => "the function returns, and nothing frees or keeps it",
+            Reason::Exit => "the program ends, and nothing has freed it",
             Reason::OutOfScope => "it goes out of scope, neither freed nor kept",
             Reason::Overwritten => "the last reference to it is overwritten",
             Reason::NextIteration => "the next iteration of the loop overwrites the last reference to it",
@@ -73,6 +77,7 @@ impl Reason {
     pub(crate) fn headline(&self) -> String {
         match self {
             Reason::Return => "is not freed on return",
+            Reason::Exit => "is still held at exit",
             Reason::OutOfScope => "is not freed at the end of its scope",
             Reason::Overwritten => "is lost when its last reference is overwritten",
             Reason::NextIteration => "is lost in the next iteration of the loop",

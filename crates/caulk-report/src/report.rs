@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::baseline::{Baseline, Known};
 use crate::finding::{BaselineState, Finding, Site};
 use crate::fingerprint;
+use crate::scope::{Changed, Scope};
 use crate::select::{self, Hidden, Selection};
 use crate::source::Sources;
 use crate::suppress::{Complaint, Ignore, Suppressions};
@@ -19,6 +20,26 @@ use crate::suppress::{Complaint, Ignore, Suppressions};
 pub struct LostUnit {
     pub source: String,
     pub reason: String,
+}
+
+/// How a report came to be. Not part of what programs read: it differs from one run to the next.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Run {
+    /// The name of the project's folder.
+    pub project: String,
+    /// Empty outside of a repository.
+    pub commit: String,
+    pub date: String,
+    pub options: String,
+}
+
+/// What escaped to unknown code: nothing is said about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Unknown {
+    pub objects: usize,
+    /// Functions without a body or a model, with how many objects each was given, the most first.
+    pub functions: Vec<(String, usize)>,
 }
 
 /// Candidates that turned out to be no leaks.
@@ -63,10 +84,22 @@ pub struct Report {
     pub files_changed: Vec<String>,
     /// Suppressions that are of no use, when that was asked for.
     pub complaints: Vec<Complaint>,
+    /// Suppressions beside findings that name no rule.
+    pub warnings: Vec<Complaint>,
     pub units_not_read: Vec<LostUnit>,
+    /// Entries of the database that were left out for other reasons, in words; empty when there are none.
+    pub units_skipped: String,
+    /// What functions without body and model may have taken.
+    pub unknown: Unknown,
     /// Functions in which a bound was reached, by name.
     pub functions_cut: Vec<String>,
     pub statistics: Statistics,
+    /// What was run, when and on what: for reports that are kept.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub run: Run,
+    /// The commit that findings are compared with: those that touch no line changed since then count as known.
+    pub changed_since: Option<String>,
 }
 
 /// What the user wants of a report.
@@ -79,6 +112,7 @@ pub struct Choices {
     pub strict: Option<Vec<String>>,
     /// Files that are newer than what was compiled from them.
     pub newer: BTreeSet<String>,
+    pub scope: Scope,
 }
 
 impl Report {
@@ -87,14 +121,18 @@ impl Report {
         fingerprint::mark(&mut found, sources);
         let mut suppressions = Suppressions::new(&choices.ignores, sources);
         suppressions.apply(&mut found);
+        // Where all suppressions are checked, these are among the complaints.
+        let warnings = if choices.strict.is_none() { suppressions.misspelt() } else { Vec::new() };
         let complaints = choices.strict.clone().map_or_else(Vec::new, |files| suppressions.complaints(files));
-        let mut fixed = Vec::new();
-        if let Some(baseline) = &choices.baseline {
-            let state = |known: bool| if known { BaselineState::Unchanged } else { BaselineState::New };
-            found.iter_mut().for_each(|f| f.baseline = Some(state(baseline.knows(f))));
-            fixed = baseline.fixed(&found);
+        let scope = &choices.scope;
+        let mut fixed = choices.baseline.as_ref().map_or_else(Vec::new, |baseline| baseline.compare(&mut found));
+        fixed.retain(|known| !scope.unwanted.contains(&known.file));
+        if let Some(changed) = &scope.changed {
+            mark_unchanged(&mut found, changed);
         }
-        let (findings, hidden) = choices.selection.apply(found);
+        let (wanted, unwanted) = found.into_iter().partition::<Vec<_>, _>(|finding| scope.wants(finding));
+        let (findings, mut hidden) = choices.selection.apply(wanted);
+        hidden.by_path = choices.selection.apply(unwanted).0.len();
         Self {
             root: root.to_string_lossy().into_owned(),
             fixed,
@@ -102,20 +140,38 @@ impl Report {
             findings,
             hidden,
             complaints,
+            warnings,
             units_not_read: Vec::new(),
+            units_skipped: String::new(),
+            unknown: Unknown::default(),
             functions_cut: Vec::new(),
             statistics: Statistics::default(),
+            run: Run::default(),
+            changed_since: choices.scope.changed.as_ref().map(|changed| changed.since.clone()),
         }
     }
 
-    /// The findings that somebody should look at.
+    /// The findings that are to be looked at, notes among them.
     pub fn counted(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|f| f.counts())
     }
 
+    /// The leaks that are to be looked at: what makes a check fail.
+    pub fn leaks(&self) -> impl Iterator<Item = &Finding> {
+        self.counted().filter(|f| !f.is_note())
+    }
+
     /// All that is not suppressed, as what is known from now on.
     pub fn as_baseline(&self) -> Baseline {
-        Baseline::of(self.findings.iter().filter(|f| f.suppression.is_none()))
+        Baseline::of(self.findings.iter().filter(|f| f.suppression.is_none() && !f.is_note()))
+    }
+}
+
+/// What touches no change was there before.
+fn mark_unchanged(found: &mut [Finding], changed: &Changed) {
+    for finding in found {
+        let is_known = finding.baseline == Some(BaselineState::Unchanged) || !changed.touches(finding);
+        finding.baseline = Some(if is_known { BaselineState::Unchanged } else { BaselineState::New });
     }
 }
 

@@ -37,7 +37,7 @@ impl Writer<'_> {
         let mut result = json!({
             "ruleId": finding.kind.rule(),
             "ruleIndex": rules::ALL.iter().position(|r| r.id == finding.kind.rule()),
-            "level": if finding.confidence == Confidence::Low { "note" } else { "warning" },
+            "level": level(finding),
             "rank": rank(finding.confidence),
             "message": { "text": finding.message_with_advice() },
             "locations": [self.location(&finding.loss, None)],
@@ -94,6 +94,15 @@ impl Writer<'_> {
     }
 }
 
+fn level(finding: &Finding) -> &'static str {
+    match finding.confidence {
+        _ if finding.is_note() => "note",
+        Confidence::High => "error",
+        Confidence::Medium => "warning",
+        Confidence::Low => "note",
+    }
+}
+
 fn fingerprints(fingerprint: &str) -> Value {
     json!({ format!("caulkLeak/v{}", fingerprint::VERSION): fingerprint })
 }
@@ -139,11 +148,13 @@ fn rule(rule: &Rule) -> Value {
         "shortDescription": { "text": rule.short },
         "fullDescription": { "text": rule.full },
         "help": { "text": rule.full, "markdown": rule.page },
-        "defaultConfiguration": { "level": "warning" },
+        "helpUri": rule.cwe_page(),
+        "defaultConfiguration": { "level": if rule.is_note() { "note" } else { "warning" } },
         "properties": {
-            "tags": ["memory", "leak", "external/cwe/cwe-401"],
+            "tags": ["security", "memory", "leak", format!("external/cwe/{}", rule.cwe.to_lowercase())],
             "precision": "high",
-            "problem.severity": "warning",
+            "problem.severity": if rule.is_note() { "recommendation" } else { "warning" },
+            "security-severity": rule.severity,
         },
     })
 }
@@ -151,7 +162,11 @@ fn rule(rule: &Rule) -> Value {
 /// What was not read, sources that changed, and suppressions that are of no use.
 fn notifications(report: &Report) -> Vec<Value> {
     let lost = report.units_not_read.iter().map(|unit| format!("{} was not read: {}", unit.source, unit.reason));
-    let useless = report.complaints.iter().map(|complaint| format!("{}: {}", complaint.place, complaint.text));
+    let useless = report
+        .complaints
+        .iter()
+        .chain(&report.warnings)
+        .map(|complaint| format!("{}: {}", complaint.place, complaint.text));
     let changed =
         report.files_changed.iter().map(|file| format!("{file} is gone, or has changed since it was compiled"));
     lost.chain(changed).chain(useless).map(|text| json!({ "level": "warning", "message": { "text": text } })).collect()

@@ -36,6 +36,10 @@ pub(crate) fn run(root: &str, rules: &[Value], notifications: Vec<Value>, result
         }],
         "results": results,
     });
+    // Where a build has a home, its packager says so in Cargo.toml.
+    if !env!("CARGO_PKG_HOMEPAGE").is_empty() {
+        run["tool"]["driver"]["informationUri"] = json!(env!("CARGO_PKG_HOMEPAGE"));
+    }
     if let Some(version) = git::version(Path::new(root)) {
         run["versionControlProvenance"] = json!([provenance(&version)]);
     }

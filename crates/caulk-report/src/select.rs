@@ -47,11 +47,18 @@ pub struct Selection {
     pub level: Level,
     pub min_confidence: Confidence,
     pub alloc_failure: AllocFailure,
+    /// Show what `main` still holds when the program ends.
+    pub at_exit: bool,
 }
 
 impl Default for Selection {
     fn default() -> Self {
-        Self { level: Level::Leaks, min_confidence: Confidence::Medium, alloc_failure: AllocFailure::Tested }
+        Self {
+            level: Level::Leaks,
+            min_confidence: Confidence::Medium,
+            alloc_failure: AllocFailure::Tested,
+            at_exit: false,
+        }
     }
 }
 
@@ -62,11 +69,17 @@ pub struct Hidden {
     pub by_confidence: usize,
     pub by_alloc_failure: usize,
     pub by_level: usize,
+    /// In files that were not asked for.
+    pub by_path: usize,
+    /// Objects that `main` still holds when the program ends.
+    pub at_exit: usize,
 }
 
 impl Selection {
     /// The findings to show, of a list that [`sort`] has put in order.
     pub fn apply(&self, findings: Vec<Finding>) -> (Vec<Finding>, Hidden) {
+        let (findings, at_exit) =
+            findings.into_iter().partition::<Vec<_>, _>(|f| self.at_exit || !f.is_note() || f.suppression.is_some());
         let (sure, unsure) = findings.into_iter().partition::<Vec<_>, _>(|f| f.confidence >= self.min_confidence);
         let (mut shown, failing) = sure.into_iter().partition::<Vec<_>, _>(|f| self.alloc_failure.shows(f));
         let before = shown.len();
@@ -78,6 +91,8 @@ impl Selection {
             by_confidence: self.left_out(&unsure, &keys),
             by_alloc_failure: self.left_out(&failing, &keys),
             by_level: before - shown.len(),
+            by_path: 0,
+            at_exit: at_exit.iter().map(|f| &f.allocation.site).collect::<BTreeSet<_>>().len(),
         };
         if self.level != Level::AllPaths {
             shown = group::group(shown, self.level);

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
-use caulk_ir::{Body, InstId, Place};
-use caulk_program::{FuncId, Program};
-use caulk_useflow::Analysis;
+use caulk_ir::{Body, Inst, InstId, Operand, Place, Step};
+use caulk_program::{CallSite, FuncId, Program};
+use caulk_useflow::{Analysis, Slot};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::config::ReportConfig;
@@ -94,18 +94,49 @@ impl<'a> Sites<'a> {
 
     /// The call in a line of a function: the one that reaches `next`, or else the first that allocates.
     pub(crate) fn call_in_line(&self, function: FuncId, line: u32, next: Option<FuncId>) -> Call {
-        let info = self.program.function(function);
-        let found = self.body(function).and_then(|body| {
-            let mut here = self.program.call_sites(function).iter().filter(|s| body.place(s.inst).line == line);
-            let reaches = |targets: &[FuncId]| match next {
-                Some(next) => targets.contains(&next),
-                None => targets.iter().any(|t| self.analysis.summary(*t).allocates()),
-            };
-            here.find(|site| reaches(self.program.targets(site))).map(|site| site.inst)
-        });
-        if let Some(inst) = found {
-            return self.call(function, inst);
+        let reaches = |site: &&CallSite| match next {
+            Some(next) => self.program.targets(site).contains(&next),
+            None => self.allocates(site),
+        };
+        let found = self
+            .body(function)
+            .and_then(|body| self.calls_in_line(function, &body, line).find(reaches).map(|site| site.inst));
+        match found {
+            Some(inst) => self.call(function, inst),
+            None => self.line_alone(function, line, next),
         }
+    }
+
+    /// The call in a line of a function that fills a field: the one whose result is stored there, or else the first that
+    /// allocates.
+    pub(crate) fn call_for_field(&self, function: FuncId, line: u32, (ty, offset): Slot) -> Call {
+        let unit = self.program.function(function).unit;
+        let is_field = |step: &Step| match step {
+            Step::Field { ty: own, offset: at } => *at == offset && self.program.resolve_struct(unit, *own) == ty,
+            Step::Bytes { .. } | Step::Index { .. } => false,
+        };
+        let found = self.body(function).and_then(|body| {
+            let fills = |site: &&CallSite| {
+                self.allocates(site) && stores(&body, site.inst).any(|steps| steps.last().is_some_and(is_field))
+            };
+            self.calls_in_line(function, &body, line).find(fills).map(|site| site.inst)
+        });
+        match found {
+            Some(inst) => self.call(function, inst),
+            None => self.call_in_line(function, line, None),
+        }
+    }
+
+    fn calls_in_line<'b>(&'b self, function: FuncId, body: &'b Body, line: u32) -> impl Iterator<Item = &'b CallSite> {
+        self.program.call_sites(function).iter().filter(move |site| body.place(site.inst).line == line)
+    }
+
+    fn allocates(&self, site: &CallSite) -> bool {
+        self.program.targets(site).iter().any(|target| self.analysis.summary(*target).allocates())
+    }
+
+    fn line_alone(&self, function: FuncId, line: u32, next: Option<FuncId>) -> Call {
+        let info = self.program.function(function);
         let site = Site {
             file: self.shown(info.file.unwrap_or("?")),
             line,
@@ -136,6 +167,19 @@ impl<'a> Sites<'a> {
         }
         None
     }
+}
+
+/// The steps of each address that an instruction's result is stored to.
+fn stores(body: &Body, inst: InstId) -> impl Iterator<Item = &[Step]> {
+    body.insts.values().filter_map(move |store| {
+        let Inst::Store { value: Operand::Value(value), address: Operand::Value(address), .. } = store else {
+            return None;
+        };
+        match &body.insts[*address] {
+            Inst::Address { steps, .. } if *value == inst => Some(steps.as_slice()),
+            _ => None,
+        }
+    })
 }
 
 /// A path as the report shows it: relative to the root, where the file lies below it.

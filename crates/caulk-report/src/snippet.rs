@@ -22,6 +22,7 @@ pub(crate) struct Picture<'a> {
 impl Picture<'_> {
     pub(crate) fn draw(&self, finding: &Finding) -> String {
         let level = match finding.confidence {
+            _ if finding.is_note() => Level::NOTE,
             Confidence::Low => Level::WARNING.with_name("possible leak"),
             Confidence::Medium | Confidence::High => Level::ERROR.with_name("leak"),
         };

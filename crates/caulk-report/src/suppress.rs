@@ -1,10 +1,11 @@
-//! Findings that somebody has looked at and wants to hear no more of, with the reason.
+//! Findings that were looked at and are not to be reported again, with the reason.
 //!
 //! In the source, `// caulk: ignore RULE "reason"` on the line of loss or of the allocation, or above it. In the configuration,
 //! by path, function or rule. Rules may be left out: then all are meant.
 
 use std::collections::BTreeMap;
 
+use caulk_models::nearest;
 use globset::GlobMatcher;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -112,6 +113,13 @@ impl<'a> Suppressions<'a> {
         Some(Suppression { source: SuppressionSource::Configuration, reason })
     }
 
+    /// Suppressions that name no rule, in the files of findings: a slip that leaves the finding reported, or silences too much.
+    pub fn misspelt(&self) -> Vec<Complaint> {
+        let all = self.remarks.iter().flat_map(|(file, remarks)| remarks.iter().map(move |(remark, _)| (file, remark)));
+        let unknown = all.filter_map(|(file, remark)| Some((file, remark.line, remark.unknown.as_deref()?)));
+        unknown.map(|(file, line, word)| Complaint { place: format!("{file}:{line}"), text: no_rule(word) }).collect()
+    }
+
     /// What is wrong with suppressions, in these files too though no finding is in them.
     pub fn complaints(mut self, files: impl IntoIterator<Item = String>) -> Vec<Complaint> {
         for file in files {
@@ -133,12 +141,21 @@ impl<'a> Suppressions<'a> {
 
 fn complaint(place: &str, has_reason: bool, used: bool, unknown: Option<&str>) -> Option<Complaint> {
     let text = match (unknown, used, has_reason) {
-        (Some(unknown), _, _) => format!("this suppression names {unknown:?}, which is no rule"),
+        (Some(unknown), _, _) => no_rule(unknown),
         (None, false, _) => "this suppression silences nothing; remove it".to_owned(),
         (None, true, false) => "this suppression gives no reason; write one in quotes".to_owned(),
         (None, true, true) => return None,
     };
     Some(Complaint { place: place.to_owned(), text })
+}
+
+fn no_rule(word: &str) -> String {
+    let rules = Kind::ALL.map(Kind::rule);
+    let hint = match nearest(word, rules) {
+        Some(rule) => format!("did you mean {rule}?"),
+        None => format!("rules are {}, and a reason stands in quotes", rules.join(", ")),
+    };
+    format!("this suppression names {word:?}, which is no rule; {hint}")
 }
 
 /// The suppressions in the comments of a file.

@@ -1,13 +1,13 @@
 //! The report for a terminal: findings grouped by file, then what was counted and what was hidden.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use annotate_snippets::Renderer;
 
 use crate::baseline::Known;
-use crate::finding::{Finding, Kind};
+use crate::finding::Finding;
 use crate::footer;
+use crate::overview;
 use crate::report::Report;
 use crate::snippet::Picture;
 use crate::source::Sources;
@@ -47,43 +47,30 @@ pub fn render(report: &Report, sources: &Sources, options: &TextOptions) -> Stri
     let mut text = String::new();
     let findings: Vec<&Finding> = report.counted().collect();
     for group in findings.chunk_by(|a, b| a.loss.file == b.loss.file) {
-        let _ = writeln!(text, "{}\n", terminal::line(&format!("{}: {}", group[0].loss.file, leaks(group.len()))));
+        let _ = writeln!(text, "{}\n", terminal::line(&format!("{}: {}", group[0].loss.file, overview::counts(group))));
         for finding in group {
             text.push_str(&picture.draw(finding));
             text.push('\n');
         }
     }
-    text.push_str(&total(report, &findings));
+    text.push_str(&total(report));
     text
 }
 
-fn total(report: &Report, findings: &[&Finding]) -> String {
-    let mut text = leaks(findings.len());
-    if !findings.is_empty() {
-        let count = |kind: Kind| findings.iter().filter(|f| f.kind == kind).count();
-        let files: BTreeSet<&str> = findings.iter().map(|f| f.loss.file.as_str()).collect();
-        let files = files.len();
-        let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
-        let _ = write!(text, " in {files}: {} lost, {} forgotten", count(Kind::Lost), count(Kind::Forgotten));
+fn total(report: &Report) -> String {
+    let mut text = String::new();
+    for line in overview::lines(report) {
+        let _ = writeln!(text, "{}", terminal::line(&line));
     }
-    text.push('\n');
     for known in &report.fixed {
         let Known { file, function, variable, rule, .. } = known;
         let _ = writeln!(text, "{}", terminal::line(&format!("fixed: {file}: {variable} in {function} [{rule}]")));
     }
-    for complaint in &report.complaints {
+    for complaint in report.complaints.iter().chain(&report.warnings) {
         let _ = writeln!(text, "{}", terminal::line(&format!("{}: {}", complaint.place, complaint.text)));
     }
-    for line in footer::lines(report) {
+    for line in footer::lines(report).into_iter().chain(overview::blind_spots(report)) {
         let _ = writeln!(text, "{}", terminal::line(&line));
     }
     text
-}
-
-pub(crate) fn leaks(count: usize) -> String {
-    match count {
-        0 => "no leaks".to_owned(),
-        1 => "1 leak".to_owned(),
-        n => format!("{n} leaks"),
-    }
 }

@@ -98,7 +98,7 @@ rules! {
         "What is stored through one of two addresses may be in either place, because a condition chose where it goes."
     // Both stages.
     UnaskedRelease "unasked-release"
-        "A release whose status nobody asks for is done, because who does not ask has no reason to expect a refusal."
+        "A release whose status is not tested is done, because code that does not test it does not expect a refusal."
     // Stage two.
     CallersConstants "callers-constants"
         "A function is executed for the constants that all its callers give, because combinations that no caller gives are no paths."

@@ -14,6 +14,8 @@ pub enum Kind {
     Lost,
     /// Still held by a local at the end.
     Forgotten,
+    /// Still held by a local of `main` when the program ends.
+    AtExit,
 }
 
 /// How an object comes to be without an owner, as far as stage one can tell.

@@ -1,4 +1,6 @@
-//! Every bound of stage one, in one place.
+//! Every bound of stage one, and what it lists, in one place.
+
+use caulk_models::Resource;
 
 use caulk_rules::Rules;
 
@@ -34,6 +36,10 @@ pub struct UseflowConfig {
     pub max_callback_depth: usize,
     /// A call with more targets than this has the effects they share; what only some take counts as given to unknown code.
     pub max_targets: usize,
+    /// Also list what `main` alone still holds when it returns ([`crate::Kind::AtExit`]).
+    pub at_exit: bool,
+    /// Resources that are listed though they are no memory of the heap.
+    pub resources: &'static [Resource],
     /// Instructions of a callee whose ways stage two can tell apart where a summary cannot.
     pub max_question_size: u32,
     /// Which heuristics are used.
@@ -56,6 +62,8 @@ impl Default for UseflowConfig {
             max_opaque_chain: 5,
             max_callback_depth: 2,
             max_targets: 16,
+            at_exit: false,
+            resources: &[],
             max_question_size: 160,
             rules: Rules::default(),
         }

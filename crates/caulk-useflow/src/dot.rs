@@ -160,7 +160,7 @@ impl Drawing<'_, '_> {
         for exit in &flow.exits {
             let fate = match (exit.1.status, self.summarizer.fate(exit, own_cell)) {
                 (Status::Live, Fate::Leaked) if start == Start::Entry => "as before",
-                (Status::Live, Fate::Leaked) => "nobody's",
+                (Status::Live, Fate::Leaked) => "without an owner",
                 (Status::Live, Fate::HandedOut(_)) => "handed out",
                 (Status::Live, _) => "held",
                 (status, _) => status_word(status),
@@ -168,7 +168,7 @@ impl Drawing<'_, '_> {
             fates.entry(exit.0).or_default().insert(fate);
         }
         for (exit, fates) in fates {
-            let style = if fates.contains("nobody's") { ", color=red" } else { "" };
+            let style = if fates.contains("without an owner") { ", color=red" } else { "" };
             let fates: Vec<&str> = fates.into_iter().collect();
             let label = format!("{}returns\n{}", self.at(exit), fates.join(", "));
             to.insert((self.summarizer.view.homes[exit], Some(exit)), Vertex { label, style });

@@ -95,7 +95,7 @@ impl fmt::Display for Verdict {
                 write!(
                     f,
                     "freed at {line} by {by}{}",
-                    if *unsure { " (on some paths that nothing tells apart)" } else { "" }
+                    if *unsure { " (on some paths that nothing distinguishes)" } else { "" }
                 )
             }
             Verdict::Kept { line: Some(line), by } => write!(f, "kept by {by} (stored at {line})"),
@@ -109,6 +109,7 @@ impl fmt::Display for Verdict {
                 match kind {
                     Kind::Lost => write!(f, "lost at {line}")?,
                     Kind::Forgotten => write!(f, "forgotten at {line}")?,
+                    Kind::AtExit => write!(f, "still held when the program ends at {line}")?,
                 }
                 f.write_str(" - candidate (not freed, not kept)")?;
                 if *hidden {

@@ -26,7 +26,7 @@ pub(crate) enum Error {
     Read(#[from] caulk_frontend::ReadUnitsError),
     #[error("cannot use {folder} as the cache: {source}\n  name another folder with --cache DIR, or use --no-cache")]
     Cache { folder: String, source: io::Error },
-    #[error("none of {0} units could be read; the reasons are above")]
+    #[error("{}; the reasons are above", none_read(*.0))]
     NothingRead(usize),
     #[error("there is no function {0:?} in what was read{1}")]
     NoSuchFunction(String, String),
@@ -38,4 +38,12 @@ pub(crate) enum Error {
     Write { path: String, source: io::Error },
     #[error("cannot write the result: {0}")]
     Output(#[from] io::Error),
+}
+
+fn none_read(units: usize) -> String {
+    if units == 1 {
+        "the only unit could not be read".to_owned()
+    } else {
+        format!("none of {units} units could be read")
+    }
 }

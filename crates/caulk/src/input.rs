@@ -1,6 +1,6 @@
 //! From the arguments to lowered units, telling the user what was lost on the way.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use caulk_capture::{Duplicates, Job, JobList, Request, collect};
@@ -21,6 +21,7 @@ use crate::error::{Error, Exit};
 use crate::message::tell;
 use crate::neighbours::{self, Context};
 use crate::progress;
+use crate::show;
 
 const DEFAULT_CACHE: &str = ".caulk";
 /// More threads than this help on no machine that is known; each has a stack and may have a clang.
@@ -36,7 +37,13 @@ pub(crate) struct Read {
     /// Entries of the database that are no units of ours (assembler, duplicates), in words; empty when there are none.
     pub skipped: String,
     /// How many units were named. Those after them are context: they are linked, and nothing of them is reported.
-    pub named: usize,
+    named: usize,
+    /// The files and folders of a database that were named. Absolute; empty when all is wanted.
+    pub focus: Vec<PathBuf>,
+    /// The project's folder, which paths are relative to.
+    pub root: PathBuf,
+    /// No database was read: the sources were named one by one.
+    pub is_bare: bool,
     /// Variables of the context that nobody writes, as far as can be seen.
     pub settled: Vec<String>,
     /// When each unit was compiled, in the order of the units. A source that is newer is not what was read.
@@ -57,6 +64,13 @@ impl Read {
 
     pub(crate) fn is_context(&self, unit: UnitId) -> bool {
         unit.index() >= self.named
+    }
+
+    /// Whether a function is in what the user named.
+    pub(crate) fn is_wanted(&self, program: &Program, function: FuncId) -> bool {
+        let info = program.function(function);
+        let is_named = |file: &str| self.focus.iter().any(|named| Path::new(file).starts_with(named));
+        !self.is_context(info.unit) && (self.focus.is_empty() || info.file.is_some_and(is_named))
     }
 }
 
@@ -86,13 +100,19 @@ pub(crate) fn read(options: &InputOptions) -> Result<Read, Error> {
 
 /// What the user named, alone.
 pub(crate) fn read_given(options: &InputOptions) -> Result<Read, Error> {
-    read_with(options, false)
+    let mut list = collect_jobs(options)?;
+    let focus = std::mem::take(&mut list.focus);
+    list.jobs.retain(|job| focus.is_empty() || focus.iter().any(|named| job.path().starts_with(named)));
+    read_jobs(list, options, false)
 }
 
 fn read_with(options: &InputOptions, with_neighbours: bool) -> Result<Read, Error> {
-    let list = collect_jobs(options)?;
+    read_jobs(collect_jobs(options)?, options, with_neighbours)
+}
+
+fn read_jobs(list: JobList, options: &InputOptions, with_neighbours: bool) -> Result<Read, Error> {
     let clang = Clang::find_for(options.clang.as_deref(), runner(options))?;
-    let cache = if options.no_cache { None } else { Some(open_cache(&cache_place(options)?)?) };
+    let cache = if options.no_cache { None } else { Some(open_cache(&cache_place(options, &list.root))?) };
     let isolated = std::env::current_exe().ok().map(Isolated::new);
     let config = Config { clang, cache, isolated, threads: threads(options) };
     let started = SystemTime::now();
@@ -128,26 +148,42 @@ fn collect_jobs(options: &InputOptions) -> Result<JobList, Error> {
         inputs: options.inputs.clone(),
         database: options.build_dir.clone(),
         flags: options.flags.clone(),
-        exclude: options.exclude.clone(),
+        skip: options.skip.clone(),
         duplicates,
+        root: options.root.as_ref().map(|root| root_folder(root)).transpose()?,
+        settings: options.settings.clone(),
         cwd: current_folder()?,
     };
-    Ok(collect(&request)?)
+    let list = collect(&request)?;
+    if !options.quiet {
+        tell_choice(&list);
+    }
+    Ok(list)
+}
+
+fn root_folder(root: &Path) -> Result<PathBuf, Error> {
+    let found = root.canonicalize().ok().filter(|root| root.is_dir());
+    found.ok_or_else(|| Error::Usage(format!("{} cannot be the project's directory: it is not there", root.display())))
+}
+
+/// Which database was taken, where there was a choice.
+fn tell_choice(list: &JobList) {
+    let ([taken, ..], false) = (list.databases.as_slice(), list.other_databases.is_empty()) else { return };
+    let shown = |path: &PathBuf| show::path(&path.to_string_lossy()).to_owned();
+    let others: Vec<String> = list.other_databases.iter().map(shown).collect();
+    tell!("reading {}; there is also {} (-p DIR chooses)", shown(taken), others.join(", "));
 }
 
 /// A cache that no one named may have come with the project.
-fn cache_place(options: &InputOptions) -> Result<Destination, Error> {
-    match &options.cache {
-        Some(place) => Ok(place.clone()),
-        None => Ok(Destination::below(&current_folder()?, DEFAULT_CACHE.into())),
-    }
+fn cache_place(options: &InputOptions, root: &Path) -> Destination {
+    options.cache.clone().unwrap_or_else(|| Destination::below(root, DEFAULT_CACHE.into()))
 }
 
 fn open_cache(place: &Destination) -> Result<Cache, Error> {
     Cache::open_at(place).map_err(|source| Error::Cache { folder: place.to_string(), source })
 }
 
-fn current_folder() -> Result<PathBuf, Error> {
+pub(crate) fn current_folder() -> Result<PathBuf, Error> {
     std::env::current_dir().map_err(|e| Error::Usage(format!("the current directory is gone: {e}")))
 }
 
@@ -161,6 +197,9 @@ fn sort_results(list: &JobList, results: Vec<Result<caulk_frontend::ReadUnit, Lo
         from_cache: 0,
         skipped: list.skipped.summary(),
         named: 0,
+        focus: list.focus.clone(),
+        root: list.root.clone(),
+        is_bare: list.databases.is_empty(),
         settled: Vec::new(),
         compiled: Vec::with_capacity(results.len()),
     };
@@ -196,7 +235,8 @@ fn tell_lost(read: &Read) {
         tell!("{} was not read: {}", terminal::piece(&lost.source), lost.reason);
     }
     if !read.lost.is_empty() {
-        tell!("{} of {} units were read", read.units.len(), read.wanted);
+        let units = if read.wanted == 1 { "unit was" } else { "units were" };
+        tell!("{} of {} {units} read", read.units.len(), read.wanted);
     }
 }
 
@@ -237,9 +277,9 @@ pub(crate) struct Analysed {
 }
 
 impl Analysed {
-    /// Whether a function belongs to a unit that was read for what it defines only.
-    pub(crate) fn is_context(&self, function: FuncId) -> bool {
-        self.read.is_context(self.program.function(function).unit)
+    /// Whether a function is in what the user named.
+    pub(crate) fn is_wanted(&self, function: FuncId) -> bool {
+        self.read.is_wanted(&self.program, function)
     }
 }
 
@@ -254,14 +294,18 @@ pub(crate) fn report_config(options: &InputOptions) -> ReportConfig {
 
 /// Reads, links and runs stage one.
 pub(crate) fn analyse(options: &InputOptions, models: &ModelOptions) -> Result<Analysed, Error> {
-    let models = Models::with_files(&models.models)?;
+    analyse_with(options, Models::with_files(&models.models)?, UseflowConfig::default())
+}
+
+/// Likewise, with other models and bounds.
+pub(crate) fn analyse_with(options: &InputOptions, models: Models, config: UseflowConfig) -> Result<Analysed, Error> {
     let mut read = read(options)?;
     let program = link(&mut read, options)?;
-    let config = UseflowConfig { rules: options.rules.clone(), ..UseflowConfig::default() };
+    let config = UseflowConfig { rules: options.rules.clone(), ..config };
     let spinner = progress::spinner("stage one", options.quiet);
     let mut analysis = in_pool(options, || caulk_useflow::analyse(&program, &models, &config))?;
     spinner.finish_and_clear();
-    // What context loses is nobody's question.
+    // What context loses was not asked for.
     for function in program.functions().filter(|f| read.is_context(program.function(*f).unit)) {
         analysis.reports[function.0 as usize].candidates.clear();
     }

@@ -8,13 +8,16 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod arguments;
+mod changes;
 mod commands;
+mod date;
 mod error;
 mod input;
 mod message;
 mod neighbours;
 mod output;
 mod progress;
+mod scope;
 mod settings;
 mod show;
 

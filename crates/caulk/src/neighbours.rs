@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use caulk_capture::{
-    CompileJob, Job, JobList, Lacking, NeighbourConfig, exclude, find_neighbours, jobs_from_sources, written_nearby,
+    CompileJob, Job, JobList, Lacking, NeighbourConfig, PathGlobs, find_neighbours, jobs_from_sources, skip,
+    written_nearby,
 };
 use caulk_frontend::{Config, LostUnit, ReadUnit, read_units};
 use caulk_ir::{AliasTarget, Global, Initialiser, Linkage, PackedUnit, Unit};
@@ -36,7 +37,10 @@ pub(crate) fn read(list: &JobList, results: &[Outcome], config: &Config, options
     let sources = find_neighbours(&named.lacking, &given, &bounds);
     let Ok(cwd) = std::env::current_dir() else { return Context::default() };
     let mut jobs = jobs_from_sources(&sources, &options.flags, &cwd);
-    if jobs.jobs.is_empty() || exclude(&mut jobs, &options.exclude).is_err() {
+    let bases = std::iter::once(list.root.clone()).chain(options.settings.clone()).collect();
+    let Ok(globs) = PathGlobs::new(&options.skip, bases) else { return Context::default() };
+    skip(&mut jobs, &globs);
+    if jobs.jobs.is_empty() {
         return Context::default();
     }
     let Ok(results) = read_units(&jobs.jobs, config, &|_| {}) else { return Context::default() };

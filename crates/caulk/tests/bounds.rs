@@ -76,6 +76,8 @@ fn tiny_bounds_and_threads_change_nothing() {
         max_chain: 2,
         max_opaque_chain: 1,
         max_targets: 1,
+        at_exit: false,
+        resources: &[],
     };
     for (config, is_cut) in [(&tiny, true), (&UseflowConfig::default(), false)] {
         let (first, cut) = outcome(&program, &models, config, 1);

@@ -134,7 +134,7 @@ fn finding_ones_way() {
     let project = Project::new(&[("main.c", CHAIN), ("make.c", MAKE), ("make.h", "char *make(int n);\n")]);
     report(&project, &["main.c", "make.c"]);
     let Some(page) = Page::open(&project.path("report/index.html")) else { return };
-    assert_eq!(page.texts("h1"), ["2 leaks"]);
+    assert!(page.texts("h1")[0].starts_with("2 leaks in "));
     assert_eq!(page.count("#rows tr"), 2);
 
     // Search and filters.
@@ -153,11 +153,23 @@ fn finding_ones_way() {
     assert_eq!(page.texts("#rows tr td:nth-child(4)"), ["second", "first"]);
     page.click("#reset");
 
+    // By keys: the second, and back.
+    page.ask("document.activeElement.blur()");
+    page.press("j");
+    page.press("j");
+    assert_eq!(page.ask("document.activeElement.textContent.startsWith('text is leaked')"), true);
+    page.press("k");
+    assert_eq!(page.ask("document.activeElement.textContent.startsWith('kept is leaked')"), true);
+
     // A finding, its path by keyboard, its chain by links.
     page.click("#rows tr:first-child a");
     page.tab.wait_for_element("#step-1").expect("the page of the finding");
+    let is_in_view = "(() => { const box = [...document.querySelectorAll('.note.end')].pop().getBoundingClientRect(); \
+        return box.top >= 0 && box.bottom <= innerHeight; })()";
+    assert_eq!(page.ask(is_in_view), true, "the page opens at the leak");
     page.press("n");
     assert_eq!(page.texts(".note.now .number"), ["1"]);
+    assert_eq!(page.ask("location.hash"), "#step-1");
     page.press("n");
     page.press("n");
     page.press("p");
@@ -186,6 +198,28 @@ fn dark_and_light_wide_and_narrow() {
     page.click("#theme");
     assert_ne!(paper(), before);
     page.is_quiet();
+}
+
+/// What a screen reader and a keyboard need, by the rules of axe-core, in light and in dark.
+#[test]
+fn pages_are_accessible() {
+    let project = Project::new(&[("main.c", CHAIN), ("make.c", MAKE), ("make.h", "char *make(int n);\n")]);
+    report(&project, &["main.c", "make.c"]);
+    let first =
+        std::fs::read_dir(project.path("report/finding")).expect("pages").next().expect("one").expect("readable");
+    // The pages' own policy lets no script in; the browser's debugger may.
+    let axe = include_str!("axe/axe.min.js");
+    for path in [project.path("report/index.html"), first.path()] {
+        let Some(page) = Page::open(&path) else { return };
+        for theme in ["light", "dark"] {
+            page.ask(&format!("document.documentElement.dataset.theme = '{theme}'"));
+            page.tab.evaluate(axe, false).expect("axe-core runs");
+            let script = "axe.run().then(r => JSON.stringify(r.violations.map(v => \
+                v.id + ': ' + v.nodes.map(n => n.html.slice(0, 120)).slice(0, 3).join(' | '))))";
+            let found: Vec<String> = serde_json::from_str(page.ask(script).as_str().expect("text")).expect("a list");
+            assert!(found.is_empty(), "{} ({theme}):\n{}", path.display(), found.join("\n"));
+        }
+    }
 }
 
 /// Names and sources that try to be markup stay text.

@@ -296,6 +296,7 @@ fn found(ran: &Ran) -> Vec<Found> {
         let kind = match candidate.kind {
             Kind::Lost => "lost",
             Kind::Forgotten => "forgotten",
+            Kind::AtExit => "held-at-exit",
         };
         let variable = match (candidate.loss.slot(), candidate.variable) {
             (Some(slot), None) => format!("\"{}\"", field_name(program, slot)),

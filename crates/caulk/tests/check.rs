@@ -30,6 +30,35 @@ fn settled(text: &str) -> String {
         .replace(concat!("caulk ", env!("CARGO_PKG_VERSION")), "caulk VERSION")
 }
 
+/// What differs from one run to the next: commit, date, options.
+fn without_run(page: &str) -> String {
+    let (before, rest) = page.split_once("<dl class=\"about\">").expect("the page says how it came to be");
+    let (_, after) = rest.split_once("</dl>").expect("a list has an end");
+    format!("{before}{after}")
+}
+
+/// A report that is kept says what it is about, and the pages of its findings keep their names.
+#[test]
+fn what_a_kept_report_says_of_itself() {
+    let project = Project::new(&[("a.c", LEAK), (".git/HEAD", "0123456789012345678901234567890123456789\n")]);
+    let page = |arguments: &[&str]| {
+        let mut command = project.command(&["check", "a.c", "--format", "html", "-o", "report"]);
+        let output = command.args(arguments).env("SOURCE_DATE_EPOCH", "951782400").output().expect("caulk can be run");
+        assert_eq!(finished(output).status, 1);
+        let names = fs::read_dir(project.path("report/finding")).expect("pages");
+        let names: Vec<String> = names.map(|e| e.expect("readable").file_name().into_string().expect("text")).collect();
+        (fs::read_to_string(project.path("report/index.html")).expect("written"), names)
+    };
+    let (index, names) = page(&[]);
+    for part in ["<dd>012345678901</dd>", "<dd>2000-02-29 00:00 UTC</dd>", "check a.c --format html", "<dd>caulk "] {
+        assert!(index.contains(part), "{part} is missing in {index}");
+    }
+    fs::write(project.path("a.c"), format!("\n\n{LEAK}")).expect("writable");
+    assert_eq!(page(&["--min-confidence", "low"]).1, names);
+    let finding = fs::read_to_string(project.path("report/finding").join(&names[0])).expect("written");
+    assert!(finding.contains("<title>p from malloc() in leak - a.c</title>"), "{finding}");
+}
+
 /// A clone may or may not have a remote.
 fn without_version_control(text: &str) -> String {
     let mut document = json(text);
@@ -78,11 +107,11 @@ fn the_example_as_html() {
     assert_eq!(run.status, 1, "{}", run.stderr);
     run.says(&["caulk: the report is ", "report/index.html"]);
     let read = |path: &Path| settled(&fs::read_to_string(path).expect("written"));
-    insta::assert_snapshot!("html_index", read(&report.join("index.html")));
+    insta::assert_snapshot!("html_index", without_run(&read(&report.join("index.html"))));
     insta::assert_snapshot!("html_findings", read(&report.join("findings.js")));
-    let pages = fs::read_dir(report.join("finding")).expect("pages").map(|e| e.expect("readable").path());
-    let is_second = |path: &PathBuf| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("2-"));
-    insta::assert_snapshot!("html_finding", read(&pages.into_iter().find(is_second).expect("seven findings")));
+    let rows = read(&report.join("findings.js"));
+    let second = rows.split("\"p\":\"").nth(2).and_then(|rest| rest.split('"').next()).expect("seven findings");
+    insta::assert_snapshot!("html_finding", read(&report.join(second)));
 }
 
 #[test]
@@ -323,7 +352,7 @@ fn sources_that_cannot_be_quoted() {
     assert_eq!(run.status, 1, "{}", run.stderr);
     run.prints(&["`p` allocated by malloc() is not freed on return (in leak, leak.c:7)", "leaked here, at leak.c:7:"]);
     project.run(&["check", "leak.bc", "--full-path"]).prints(&["note: 2. p != NULL, at leak.c:4:"]);
-    run.prints(&["leak.c: gone, or changed since compiled"]);
+    run.prints(&["leak.c: gone, or changed since it was compiled"]);
     fs::write(project.path("leak.c"), [0xff, 0xfe, b'\n', 0x80].repeat(9)).expect("writable");
     assert_eq!(project.run(&["check", "leak.bc"]).status, 1);
 }
@@ -335,7 +364,7 @@ fn sources_that_are_newer_than_the_bitcode() {
     let bitcode = ["-g", "-O1", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c", "leak.c", "-o", "leak.bc"];
     let made = std::process::Command::new("clang-19").current_dir(project.root()).args(bitcode).status();
     assert!(made.expect("clang-19 can be run").success());
-    let says = "leak.c: gone, or changed since compiled; what is quoted from there may be wrong";
+    let says = "leak.c: gone, or changed since it was compiled; what is quoted from there may be wrong";
     let report = || project.run(&["check", "leak.bc"]).stdout;
     assert!(!report().contains(says), "{}", report());
     let bitcode = fs::File::options().append(true).open(project.path("leak.bc")).expect("writable");

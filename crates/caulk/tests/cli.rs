@@ -68,7 +68,7 @@ fn a_unit_that_does_not_compile() {
     assert_eq!(run.status, 3, "{}", run.stderr);
     run.says(&["caulk: bad.c was not read: ", "bad.c:1:22: error: use of undeclared identifier 'x'", "1 of 2 units"]);
     run.prints(&["define @good"]);
-    project.run(&["ir", "bad.c"]).fails(&["undeclared identifier 'x'", "none of 1 units could be read"]);
+    project.run(&["ir", "bad.c"]).fails(&["undeclared identifier 'x'", "the only unit could not be read"]);
 }
 
 #[test]
@@ -98,6 +98,10 @@ fn clang_is_missing_or_of_another_version() {
     make_executable(&project.path("clang-14"));
     let run = project.run(&["ir", "a.c", "--clang", "./clang-14"]);
     run.fails(&["./clang-14 is clang 14, but Caulk reads what clang 19 writes", "--clang PATH"]);
+    fs::write(project.path("gcc"), "#!/bin/sh\necho 'gcc (Debian 12.2.0) 12.2.0'\n").expect("writable");
+    make_executable(&project.path("gcc"));
+    let run = project.run(&["ir", "a.c", "--clang", "./gcc"]);
+    run.fails(&["./gcc is not clang: its --version says \"gcc (Debian 12.2.0) 12.2.0\"", "--clang PATH"]);
 }
 
 #[test]
@@ -263,11 +267,11 @@ fn the_use_flow_graph() {
         "digraph \"parse_setting\" {",
         "label=\"value: fresh from next_word()\"",
         "128: freed by free()",
-        "107: returns\\nnobody's\", color=red",
+        "107: returns\\nwithout an owner\", color=red",
         " -> ",
     ]);
     in_example(&project, &["graph", "--kind", "useflow"])
-        .fails(&["a graph of what becomes of objects needs --function NAME"]);
+        .fails(&["a graph of how objects are used needs --function NAME"]);
 }
 
 #[test]
@@ -294,7 +298,7 @@ fn candidates_name_the_models_that_are_missing() {
     let run = project.run(&["candidates", "a.c"]);
     assert_eq!(run.status, 0);
     run.says(&[
-        "functions without a model took 3 objects: mystery (2), a function pointer in three (1); write a model",
+        "3 objects escaped to functions without a model: mystery (2), a function pointer in three (1); write a model",
     ]);
     assert!(run.stdout.starts_with("a.c:7:"), "paths below the current directory are relative:\n{}", run.stdout);
     assert!(!project.run(&["candidates", "a.c", "--quiet"]).stderr.contains("without a model"));
@@ -303,8 +307,9 @@ fn candidates_name_the_models_that_are_missing() {
 #[test]
 fn rules_are_explained() {
     let project = Project::new(&[]);
-    project.run(&["explain"]).prints(&["lost       Memory leak", "forgotten  Memory leak"]);
-    project.run(&["explain", "forgotten"]).prints(&["# forgotten", "## How to mend it", "## When it is wrong"]);
+    project.run(&["explain"]).prints(&["lost         Memory leak", "forgotten    Memory leak", "(CWE-401)"]);
+    project.run(&["explain", "forgotten"]).prints(&["# forgotten", "## How to fix it", "## When it is wrong"]);
+    project.run(&["explain", "cwe-401"]).prints(&["lost ", "forgotten ", "`caulk explain RULE` has the page of each"]);
     project.run(&["explain", "forgoten"]).fails(&["there is no rule \"forgoten\"; did you mean forgotten?"]);
 }
 
@@ -318,5 +323,7 @@ fn completions_and_manual_pages() {
     assert_eq!(project.run(&["man", "-o", "man"]).status, 0);
     let page = fs::read_to_string(project.path("man/caulk-check.1")).expect("written");
     assert!(page.contains("min\\-confidence"), "{page}");
-    project.run(&["man", "-o", "gone"]).fails(&["cannot write gone"]);
+    assert_eq!(project.run(&["man", "-o", "new/folder"]).status, 0, "the folder is made");
+    assert!(project.path("new/folder/caulk-check.1").exists());
+    project.run(&["man", "-o", "man/caulk-check.1/x"]).fails(&["cannot write man/caulk-check.1/x"]);
 }

@@ -20,18 +20,18 @@ fn only_new_findings_fail() {
     let run = project.run(&["check", "a.c", "--write-baseline", "known"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     let known = fs::read_to_string(project.path("known")).expect("written");
-    assert!(known.starts_with("caulk-baseline 2\n") && known.ends_with("\tforgotten\ta.c\tleak\tp\n"), "{known}");
+    assert!(known.starts_with("caulk-baseline 3\n") && known.ends_with("\tforgotten\ta.c\tleak\tp\n"), "{known}");
 
     // Lines above, and another function renamed: the same leak.
     fs::write(project.path("a.c"), edited("\n/* more */\nint more;\n", "make_one")).expect("writable");
     let run = project.run(&["check", "a.c", "--baseline", "known"]);
     assert_eq!(run.status, 0, "{}", run.stdout);
-    run.prints(&["no leaks\n1 more are in the baseline"]);
+    run.prints(&["no leaks\ncompared with the baseline: 0 new, 1 known, 0 fixed\n1 more is in the baseline"]);
 
     fs::write(project.path("b.c"), LEAK.replace("leak", "other")).expect("writable");
     let run = project.run(&["check", "a.c", "b.c", "--baseline", "known"]);
     assert_eq!(run.status, 1, "{}", run.stdout);
-    run.prints(&["b.c: 1 leak\n", "1 leak in 1 file", "1 more are in the baseline"]);
+    run.prints(&["b.c: 1 leak\n", "1 leak in 1 file", "1 more is in the baseline"]);
     let sarif = project.run(&["check", "a.c", "b.c", "--baseline", "known", "--format", "sarif"]).stdout;
     validate(&sarif_schema(), &sarif);
     let results = json(&sarif)["runs"][0]["results"].clone();
@@ -65,11 +65,11 @@ fn another_exit_is_no_new_finding() {
     fs::write(project.path("a.c"), exits("", &[3, 5, 7, 9])).expect("writable");
     let run = project.run(&["check", "a.c", "--baseline", "known"]);
     assert_eq!(run.status, 0, "{}", run.stdout);
-    run.prints(&["no leaks\n1 more are in the baseline"]);
+    run.prints(&["no leaks\ncompared with the baseline: 0 new, 1 known, 0 fixed\n1 more is in the baseline"]);
     // Nor is it a fixed one when only some exits are mended.
     fs::write(project.path("a.c"), exits("", &[7])).expect("writable");
     let run = project.run(&["check", "a.c", "--baseline", "known"]);
-    assert_eq!((run.status, run.stdout.contains("fixed")), (0, false), "{}", run.stdout);
+    assert_eq!((run.status, run.stdout.contains("fixed:")), (0, false), "{}", run.stdout);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_comment_at_one_exit_leaves_the_others() {
     let project = Project::new(&[("a.c", &exits(comment, &[3, 5, 7])), ("one.c", &exits(comment, &[3]))]);
     let run = project.run(&["check", "a.c", "--strict"]);
     assert_eq!(run.status, 1, "{}", run.stdout);
-    run.prints(&["a.c: 1 leak\n", "also lost at line 12;", "1 more are suppressed"]);
+    run.prints(&["a.c: 1 leak\n", "also lost at line 12;", "1 more is suppressed"]);
     assert!(!run.stdout.contains("a.c:6"), "{}", run.stdout);
     assert_eq!(project.run(&["check", "one.c", "--strict"]).status, 0);
 }
@@ -89,11 +89,11 @@ fn a_baseline_that_is_none() {
         ("leak.c", LEAK),
         ("old", "caulk-baseline 0\n"),
         ("odd", "[]"),
-        ("raw", "caulk-baseline 2\nx\n"),
+        ("raw", "caulk-baseline 3\nx\n"),
     ]);
     let check = |file: &str| project.run(&["check", "leak.c", "--baseline", file]);
     check("gone").fails(&["cannot use gone as the baseline: No such file"]);
-    check("old").fails(&["cannot use old as the baseline: a baseline of version 0, and this program reads version 2"]);
+    check("old").fails(&["cannot use old as the baseline: a baseline of version 0, and this program reads version 3"]);
     check("odd").fails(&["not a baseline"]);
     check("raw").fails(&["line 2 is broken"]);
     let run = project.run(&["check", "leak.c", "--quiet", "--write-baseline", "gone/known"]);
@@ -113,7 +113,7 @@ fn suppressions_in_the_source() {
     ]);
     let run = project.run(&["check", "reason.c"]);
     assert_eq!(run.status, 0, "{}", run.stdout);
-    run.prints(&["no leaks\n1 more are suppressed"]);
+    run.prints(&["no leaks\n1 more is suppressed"]);
     assert_eq!(project.run(&["check", "wrong.c"]).status, 1);
     assert_eq!(project.run(&["check", "bare.c", "idle.c"]).status, 0);
     let run = project.run(&["check", "reason.c", "bare.c", "idle.c", "--strict"]);

@@ -50,7 +50,7 @@ fn what_a_neighbour_defines_is_known() {
 #[test]
 fn neighbours_can_be_left_out() {
     let project = project(&[("support/impl.c", SUPPORT), ("other.toml", "no-neighbours = true\n")]);
-    for options in [&["--no-neighbours"][..], &["--config", "other.toml"], &["--exclude", "support"]] {
+    for options in [&["--no-neighbours"][..], &["--config", "other.toml"], &["--skip", "support"]] {
         let (found, run) = leaking(&project, options);
         assert_eq!((found.as_slice(), run.status), (&ALL.map(String::from)[..], 1), "{}", run.stderr);
         assert!(!run.stderr.contains("also read"), "{}", run.stderr);

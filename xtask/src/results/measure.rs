@@ -59,12 +59,13 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// In the folder of the project: places in a report, and so fingerprints, are relative to where Caulk runs.
+    /// Places in a report, and so fingerprints, are relative to the folder of the project, whatever repository it lies in.
     fn findings(&self, source: &Source) -> Result<Findings> {
         let (header, name) = (self.ground.header(), &source.project.name);
         let report = self.store.path(&format!("{name}.sarif"));
         let mut command = Command::new(&self.ground.caulk);
-        command.current_dir(&source.folder).args(["check", "--quiet", "--no-config", "--format", "sarif", "-p"]);
+        command.current_dir(&source.folder).args(["check", "--root", ".", "--quiet", "--no-config"]);
+        command.args(["--format", "sarif", "-p"]);
         command.arg(&source.project.database).arg("--cache").arg(source.project.folder.join("cache"));
         command.arg("--clang").arg(&self.ground.setting.clang).arg("-o").arg(&report).stdin(Stdio::null());
         let output = command.output().with_context(|| format!("cannot run {}", self.ground.caulk.display()))?;

@@ -13,6 +13,8 @@ mod sanitize;
 mod table;
 mod target;
 
+pub(crate) use target::is_plain_target;
+
 pub use rejected::without_rejected;
 pub use sanitize::{Dropped, Sanitized, sanitize};
 pub use table::Why;

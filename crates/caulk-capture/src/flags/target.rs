@@ -10,7 +10,7 @@ const WITH_PROGRAMS: &[&str] = &["amdgcn", "r600", "nvptx", "spir", "dxil"];
 ///
 /// clang makes names of files from it, of configuration (`TARGET-clang.cfg`) and of programs (`TARGET-as`). With a slash
 /// in it they would be files of the project.
-pub(super) fn is_plain_target(value: &str) -> bool {
+pub(crate) fn is_plain_target(value: &str) -> bool {
     let is_plain = value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
     let is_name = value.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
     let has_programs = WITH_PROGRAMS.iter().any(|arch| value.to_ascii_lowercase().starts_with(arch));

@@ -53,6 +53,7 @@ impl Run {
         let kind = match candidate.kind {
             Kind::Lost => "lost",
             Kind::Forgotten => "forgotten",
+            Kind::AtExit => "held-at-exit",
         };
         let verdict = match verdict {
             Verdict::Confirmed(_) => "confirmed",

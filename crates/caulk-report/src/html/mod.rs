@@ -9,6 +9,7 @@ mod highlight;
 mod index;
 mod page;
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 
@@ -45,20 +46,31 @@ pub fn render(report: &Report, sources: &Sources) -> Vec<Page> {
         page(MARKER, "A report of Caulk. Open index.html. The next report may replace this folder.\n"),
     ];
     let library = Library::new(sources);
+    let names = page_names(report);
     for (at, finding) in report.findings.iter().enumerate() {
-        let neighbours = page::Neighbours {
-            before: at.checked_sub(1).map(|i| file_name(i, &report.findings[i].fingerprint)),
-            after: report.findings.get(at + 1).map(|f| file_name(at + 1, &f.fingerprint)),
-        };
-        let path = format!("finding/{}", file_name(at, &finding.fingerprint));
+        let neighbours =
+            page::Neighbours { before: at.checked_sub(1).map(|i| names[i].clone()), after: names.get(at + 1).cloned() };
+        let path = format!("finding/{}", names[at]);
         pages.push(Page { path, text: page::page(finding, &library, &neighbours, &report.files_changed) });
     }
     pages
 }
 
-/// At level 0 several findings share a fingerprint; the number tells them apart.
-fn file_name(index: usize, fingerprint: &str) -> String {
-    format!("{}-{fingerprint}.html", index + 1)
+/// The page of each finding: the same from one report to the next, so that an address can be sent to others. At level 0 several
+/// findings share a fingerprint; a number distinguishes them.
+fn page_names(report: &Report) -> Vec<String> {
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let name = |fingerprint: &str, before: usize| match before {
+        0 => format!("{fingerprint}.html"),
+        n => format!("{fingerprint}.{}.html", n + 1),
+    };
+    let mut names = Vec::with_capacity(report.findings.len());
+    for finding in &report.findings {
+        let before = seen.entry(&finding.fingerprint).or_default();
+        names.push(name(&finding.fingerprint, *before));
+        *before += 1;
+    }
+    names
 }
 
 /// The head that all pages share. `up` leads to the folder of the report.
@@ -75,16 +87,29 @@ fn head(title: &str, up: &str, script: &str) -> String {
     )
 }
 
+/// Whether a report could be written here now. Nothing is left behind.
+pub fn check(place: &Destination) -> io::Result<()> {
+    let (parent, name) = place.parent()?;
+    is_replaceable(&parent, &name)?;
+    parent.check()
+}
+
+/// Whether there is a report already; an error if there is something else.
+fn is_replaceable(parent: &Folder, name: &OsStr) -> io::Result<bool> {
+    if !parent.exists(name) {
+        return Ok(false);
+    }
+    let folder = parent.folder(name)?;
+    if !folder.has_file(OsStr::new(MARKER)) && !folder.is_empty()? {
+        return Err(io::Error::other("the folder holds something that is not a report; name another"));
+    }
+    Ok(true)
+}
+
 /// Writes the report aside and moves it into place. Only what is empty or a report already is replaced.
 pub fn write(place: &Destination, pages: &[Page]) -> io::Result<()> {
     let (parent, name) = place.parent()?;
-    let was_there = parent.exists(&name);
-    if was_there {
-        let folder = parent.folder(&name)?;
-        if !folder.has_file(OsStr::new(MARKER)) && !folder.is_empty()? {
-            return Err(io::Error::other("the folder holds something that is not a report; name another"));
-        }
-    }
+    let was_there = is_replaceable(&parent, &name)?;
     let aside = parent.aside()?;
     let (new, old) = (OsStr::new("new"), OsStr::new("old"));
     let folder = aside.folder.make_folder(new)?;

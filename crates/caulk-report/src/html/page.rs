@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::ops::RangeInclusive;
 
 use super::highlight::{Highlighter, Library};
 use super::{escape, head, index};
@@ -30,8 +31,9 @@ struct Notes {
     also: Vec<usize>,
 }
 
-pub(crate) fn page(finding: &Finding, library: &Library<'_>, neighbours: &Neighbours, changed: &[String]) -> String {
-    let title = format!("{} is leaked", finding.subject()).replace('`', "");
+pub(super) fn page(finding: &Finding, library: &Library<'_>, neighbours: &Neighbours, changed: &[String]) -> String {
+    let variable = finding.variable.as_deref().unwrap_or(&finding.noun);
+    let title = format!("{variable} from {} in {}", finding.allocation.callee, finding.loss.function);
     let mut html = head(&format!("{title} - {}", finding.loss.file), "../", "finding.js");
     html.push_str("<body class=\"finding\">\n");
     header(&mut html, finding, neighbours);
@@ -53,12 +55,11 @@ fn header(html: &mut String, finding: &Finding, neighbours: &Neighbours) {
     };
     let _ = write!(
         html,
-        "<header>\n<nav><a id=\"up\" href=\"../index.html\">all leaks</a> {} {}\n\
-         <button id=\"theme\" type=\"button\" title=\"dark or light\">&#9680;</button></nav>\n<h1>{} is leaked: {}</h1>\n",
+        "<header>\n<nav aria-label=\"findings\"><a id=\"up\" href=\"../index.html\">all leaks</a> {} {}</nav>\n{}<h1>{}</h1>\n",
         link(&neighbours.before, "before", "&larr; previous"),
         link(&neighbours.after, "after", "next &rarr;"),
-        escape::with_code(&finding.subject()),
-        escape::with_code(&finding.reason),
+        index::THEME,
+        escape::with_code(&index::heading(finding)),
     );
     let _ = writeln!(
         html,
@@ -71,7 +72,7 @@ fn header(html: &mut String, finding: &Finding, neighbours: &Neighbours) {
         escape::text(&finding.loss.function),
         escape::text(&finding.loss.file),
         finding.loss.line,
-        crate::finding::CWE,
+        rules::of(finding.kind).cwe,
     );
     let _ = writeln!(html, "<p class=\"sub\">{}.</p>", escape::with_code(&sentence(&finding.certainty())));
     if let Some(advice) = &finding.advice {
@@ -98,7 +99,7 @@ fn state_tag(finding: &Finding) -> String {
 
 /// The list of steps, the calls down to the allocator, and the further places of loss.
 fn panel(html: &mut String, finding: &Finding) {
-    html.push_str("<aside>\n<h2>Path</h2>\n<ol class=\"steps\">\n");
+    html.push_str("<aside aria-label=\"path\">\n<h2>Path</h2>\n<ol class=\"steps\">\n");
     for (i, step) in finding.steps.iter().enumerate() {
         let number = i + 1;
         let text = escape::with_code(&step.text);
@@ -121,8 +122,12 @@ fn panel(html: &mut String, finding: &Finding) {
     let rule = rules::of(finding.kind);
     let _ = write!(
         html,
-        "<h2>Rule</h2>\n<p>{}</p>\n<p class=\"hint\">Fingerprint <code>{}</code></p>\n</aside>\n",
+        "<h2>Rule</h2>\n<p>{}</p>\n<h2>Suppress</h2>\n<p>On the line of the loss or of the allocation, or above it:</p>\n\
+         <p><code id=\"suppression\">// caulk: ignore {} &quot;reason&quot;</code>\n\
+         <button id=\"copy\" type=\"button\">Copy</button> <span id=\"copied\" role=\"status\"></span></p>\n\
+         <p class=\"hint\">Fingerprint <code>{}</code></p>\n</aside>\n",
         escape::text(rule.full),
+        rule.id,
         escape::text(&finding.fingerprint)
     );
 }
@@ -202,7 +207,12 @@ fn source(
     (file, is_changed): (&str, bool),
     lines: &BTreeMap<u32, Notes>,
 ) {
-    let _ = writeln!(html, "<section>\n<h2 class=\"file\">{}</h2>\n<div class=\"source\">", escape::text(file));
+    let _ = writeln!(
+        html,
+        "<section>\n<h2 class=\"file\">{0}</h2>\n<div class=\"source\" tabindex=\"0\" role=\"region\" aria-label=\"source of {0}\">",
+        escape::text(file)
+    );
+    let on_path = path_lines(finding, file);
     let highlighter = library.get(file);
     let last = highlighter.as_ref().map_or(0, |h| h.last_line());
     if highlighter.is_none() {
@@ -216,13 +226,22 @@ fn source(
             fold(html, highlighter.as_deref(), previous + 1, number - 1);
         }
         let notes = lines.get(&number);
-        line(html, highlighter.as_deref(), number, notes.is_some());
+        line(html, highlighter.as_deref(), number, (notes.is_some(), on_path.contains(&number)));
         if let Some(notes) = notes {
             annotate(html, finding, notes);
         }
         previous = number;
     }
     html.push_str("</div>\n</section>\n");
+}
+
+/// The lines between the first and the last step in a file: a line in the margin joins them.
+fn path_lines(finding: &Finding, file: &str) -> RangeInclusive<u32> {
+    let lines = finding.steps.iter().filter(|s| s.site.file == file && s.site.line > 0).map(|s| s.site.line);
+    match (lines.clone().min(), lines.max()) {
+        (Some(first), Some(last)) => first..=last,
+        _ => RangeInclusive::new(1, 0),
+    }
 }
 
 /// The lines to show openly.
@@ -241,9 +260,14 @@ fn shown(lines: &BTreeMap<u32, Notes>, last: u32) -> BTreeSet<u32> {
     shown
 }
 
-fn line(html: &mut String, highlighter: Option<&Highlighter>, number: u32, is_marked: bool) {
+fn line(html: &mut String, highlighter: Option<&Highlighter>, number: u32, (is_marked, on_path): (bool, bool)) {
     let code = highlighter.map_or_else(String::new, |h| h.line(number));
-    let class = if is_marked { "line hit" } else { "line" };
+    let class = match (is_marked, on_path) {
+        (true, true) => "line hit path",
+        (true, false) => "line hit",
+        (false, true) => "line path",
+        (false, false) => "line",
+    };
     let _ = writeln!(html, "<div class=\"{class}\"><span class=\"no\">{number}</span><code>{code}</code></div>");
 }
 
@@ -257,7 +281,7 @@ fn fold(html: &mut String, highlighter: Option<&Highlighter>, first: u32, last: 
         return;
     }
     let _ = writeln!(html, "<details class=\"gap\"><summary>{count} lines</summary>");
-    (first..=last).for_each(|number| line(html, highlighter, number, false));
+    (first..=last).for_each(|number| line(html, highlighter, number, (false, false)));
     html.push_str("</details>\n");
 }
 
@@ -266,12 +290,12 @@ fn annotate(html: &mut String, finding: &Finding, notes: &Notes) {
     for &number in &notes.steps {
         let step = &finding.steps[number - 1];
         let arrow = |to: usize, text: &str| match (1..=finding.steps.len()).contains(&to) {
-            true => format!("<a class=\"arrow\" href=\"#step-{to}\">{text}</a>"),
+            true => format!("<a class=\"arrow\" href=\"#step-{to}\" aria-label=\"step {to}\">{text}</a>"),
             false => String::new(),
         };
         let _ = writeln!(
             html,
-            "<div class=\"note {}\" id=\"step-{number}\" tabindex=\"-1\">{}<span class=\"number\">{number}</span> {} {}</div>",
+            "<div class=\"note {}\" id=\"step-{number}\" tabindex=\"-1\">{}<a class=\"number\" href=\"#step-{number}\" aria-label=\"this is step {number}\">{number}</a> {} {}</div>",
             class(step.kind),
             arrow(number - 1, "&larr;"),
             escape::with_code(&step.text),
@@ -281,7 +305,7 @@ fn annotate(html: &mut String, finding: &Finding, notes: &Notes) {
     for &number in &notes.calls {
         let call = &finding.chain[number - 1];
         let next = if number < finding.chain.len() {
-            format!("<a class=\"arrow\" href=\"#call-{}\">&rarr;</a>", number + 1)
+            format!("<a class=\"arrow\" href=\"#call-{}\" aria-label=\"next call\">&rarr;</a>", number + 1)
         } else {
             String::new()
         };

@@ -90,11 +90,18 @@ impl Summarizer<'_> {
         let ends_program =
             self.view.program.config.entry_symbols.iter().any(|s| s == self.view.program.function(self.view.id).symbol);
         // What a program still holds when main returns is given back by the system.
-        if ends_program && (alternative.lost.is_none() || place == exit || self.leads_only_to(place, exit)) && !in_loop
-        {
+        let is_at_exit = ends_program
+            && (alternative.lost.is_none() || place == exit || self.leads_only_to(place, exit))
+            && !in_loop;
+        // A part is given back with the object that holds it, and what was overwritten just before the end is held no more.
+        if is_at_exit && (!self.view.config.at_exit || object.is_part || overwritten) {
             return;
         }
-        let kind = if overwritten { Kind::Lost } else { Kind::Forgotten };
+        let kind = match (is_at_exit, overwritten) {
+            (true, _) => Kind::AtExit,
+            (false, true) => Kind::Lost,
+            (false, false) => Kind::Forgotten,
+        };
         let variable = self.variable_of(object, alternative);
         let new = Candidate {
             function: self.view.id,
@@ -132,6 +139,9 @@ impl Summarizer<'_> {
         }
         let before = self.report.candidates.len();
         self.add_candidate(object, exit, alternative, false);
+        if self.report.candidates[before..].iter().any(|c| c.kind == Kind::AtExit) {
+            self.report.candidates.truncate(before);
+        }
         self.report.candidates[before..].iter_mut().for_each(|c| c.loss = Loss::Question);
         self.world.config.rules.note(Rule::Questions, self.report.candidates.len() - before);
     }

@@ -249,7 +249,8 @@ impl<'a> Summarizer<'a> {
                 Fate::Leaked => leaks.push(exit),
             }
         }
-        if is_heap {
+        let family = self.world.models.family(object.family);
+        if family.heap || family.resource.is_some_and(|resource| self.view.config.resources.contains(&resource)) {
             for (exit, alternative) in &leaks {
                 self.add_candidate(&object, *exit, alternative, false);
             }

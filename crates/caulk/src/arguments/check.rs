@@ -23,6 +23,13 @@ pub(crate) enum ReportFormat {
     Html,
     /// Annotations for GitHub's workflows.
     Github,
+    /// Code Climate's JSON, which GitLab shows in merge requests.
+    #[value(name = "codeclimate")]
+    CodeClimate,
+    /// JUnit's XML, for CI services that show tests.
+    Junit,
+    /// A table, one line for each finding.
+    Csv,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
@@ -37,7 +44,7 @@ pub(crate) enum ColorArgument {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ConfidenceArgument {
-    /// Shows findings too that rest on something the analysis could not see.
+    /// Also shows findings that rest on something the analysis could not see.
     Low,
     Medium,
     High,
@@ -52,6 +59,17 @@ pub(crate) enum AllocFailureArgument {
     Hide,
     /// Shows nothing else.
     Only,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ResourcesArgument {
+    None,
+    /// Streams of files and directories.
+    #[default]
+    Streams,
+    /// Also mappings, shared libraries, semaphores and descriptors.
+    All,
 }
 
 /// Find memory leaks: the main job.
@@ -79,11 +97,23 @@ pub(crate) struct CheckOptions {
     #[arg(long, value_name = "FILE", value_parser = destination())]
     pub write_baseline: Option<Destination>,
 
+    /// Report only findings in files that match; all is analysed (may be given several times).
+    #[arg(long, value_name = "GLOB")]
+    pub only: Vec<String>,
+
+    /// Do not report findings in files that match; they are analysed all the same (may be given several times).
+    #[arg(long, value_name = "GLOB")]
+    pub exclude: Vec<String>,
+
+    /// Findings count only if their path touches a line that changed since this git commit; the others are known.
+    #[arg(long, value_name = "REV", conflicts_with = "write_baseline")]
+    pub changed_since: Option<String>,
+
     /// Hold findings back that the prover contradicts (docs/prove.md) [default: false].
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub second_opinion: Option<bool>,
 
-    /// Complain of suppressions that silence nothing or give no reason.
+    /// Warn about suppressions that silence nothing or give no reason.
     #[arg(long)]
     pub strict: bool,
 
@@ -100,7 +130,7 @@ pub(crate) struct CheckOptions {
     #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=2))]
     pub report_level: Option<u8>,
 
-    /// Leave out findings that are less sure than this [default: medium].
+    /// Leave out findings that are less certain than this [default: medium].
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub min_confidence: Option<ConfidenceArgument>,
 
@@ -108,9 +138,13 @@ pub(crate) struct CheckOptions {
     #[arg(long, value_enum, value_name = "WHICH")]
     pub alloc_failure: Option<AllocFailureArgument>,
 
-    /// What paths of the report are relative to: the folder of the settings.
-    #[arg(skip)]
-    pub root: PathBuf,
+    /// Which unclosed resources to report, besides memory [default: streams].
+    #[arg(long, value_enum, value_name = "WHICH")]
+    pub resources: Option<ResourcesArgument>,
+
+    /// Show what main still holds when the program ends, as notes [default: if sources are named, and no database is read].
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub at_exit: Option<bool>,
 
     /// Suppressions of the settings.
     #[arg(skip)]

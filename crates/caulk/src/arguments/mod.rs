@@ -11,7 +11,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use caulk_files::Destination;
 
-pub(crate) use check::{AllocFailureArgument, CheckOptions, ColorArgument, ConfidenceArgument, ReportFormat};
+pub(crate) use check::{
+    AllocFailureArgument, CheckOptions, ColorArgument, ConfidenceArgument, ReportFormat, ResourcesArgument,
+};
 
 /// A place for a result that the command line names: it may be anywhere.
 fn destination() -> impl clap::builder::TypedValueParser<Value = Destination> {
@@ -69,6 +71,15 @@ impl Command {
         }
     }
 
+    /// The place in the source that the command asks about.
+    pub(crate) fn place(&self) -> Option<&str> {
+        match self {
+            Command::Why(options) => Some(&options.place),
+            Command::Query(options) => Some(&options.place),
+            _ => None,
+        }
+    }
+
     /// Lets what the command starts end with Caulk.
     pub(crate) fn tie_to(&mut self, lifeline: &Lifeline) {
         if let Command::Capture(options) = self {
@@ -102,8 +113,9 @@ impl Command {
 /// What to read, and how: the same for every command that reads a project.
 #[derive(Debug, Args)]
 pub(crate) struct InputOptions {
-    /// Source files, .bc or .ll files, a directory with a compilation database, or a database. Without any, the database
-    /// of the current directory or of build*/ is read.
+    /// Source files, .bc or .ll files, a directory with a compilation database, or a database. Without any, the nearest
+    /// database is read, in this directory, its build*/ or those above. With -p, the whole database is read, and what concerns
+    /// the files and folders named here is reported.
     #[arg(value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
 
@@ -111,9 +123,15 @@ pub(crate) struct InputOptions {
     #[arg(short = 'p', long = "build-dir", value_name = "DIR")]
     pub build_dir: Option<PathBuf>,
 
-    /// Leave out units whose path matches (may be given several times).
+    /// Do not read units whose path matches; what they free or keep is then unknown (may be given several times). `check
+    /// --exclude` analyses all and only reports less.
     #[arg(long, value_name = "GLOB")]
-    pub exclude: Vec<String>,
+    pub skip: Vec<String>,
+
+    /// The project's directory, which paths in reports are relative to [default: the top of its git repository, else the
+    /// directory of caulk.toml, else that of the database].
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
 
     /// Read a file once for every set of flags it is compiled with, not only for the first.
     #[arg(long)]
@@ -127,11 +145,11 @@ pub(crate) struct InputOptions {
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<std::num::NonZeroUsize>,
 
-    /// Where lowered units are kept between runs [default: .caulk].
+    /// Where lowered units are kept between runs [default: .caulk in the project's directory].
     #[arg(long, value_name = "DIR", value_parser = destination())]
     pub cache: Option<Destination>,
 
-    /// Read everything anew and keep nothing.
+    /// Read everything again and keep nothing.
     #[arg(long)]
     pub no_cache: bool,
 
@@ -147,17 +165,21 @@ pub(crate) struct InputOptions {
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(512..=1 << 30))]
     pub clang_memory: Option<u64>,
 
-    /// Say nothing but results and errors.
+    /// Print only results and errors.
     #[arg(short, long)]
     pub quiet: bool,
 
-    /// Settings of the project [default: caulk.toml in the current directory, if it is there].
+    /// Settings of the project [default: the nearest caulk.toml, in this directory, that of the database or those above].
     #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
     pub config: Option<PathBuf>,
 
     /// Read no caulk.toml.
     #[arg(long)]
     pub no_config: bool,
+
+    /// The folder of the settings, if there are any.
+    #[arg(skip)]
+    pub settings: Option<PathBuf>,
 
     /// Do without a rule of the engines (`caulk rules` lists them; may be given several times).
     #[arg(long, value_name = "NAME", hide = true)]
@@ -249,7 +271,7 @@ pub(crate) struct CandidatesOptions {
 /// Which rules the prover uses.
 #[derive(Debug, Args)]
 pub(crate) struct ProverOptions {
-    /// Take it that an argument may be the last reference to its block, rather than that the caller holds it until the
+    /// Assume that an argument may be the last reference to its block. Without this the caller is assumed to hold it until the
     /// call is over.
     #[arg(long)]
     pub own_arguments: bool,
@@ -269,7 +291,7 @@ pub(crate) enum Extension {
     Types,
     /// Memory known to hold nothing leaves what may refer to the cell.
     Removal,
-    /// Facts that differ in what refers to the cell stay apart.
+    /// Facts that differ in what refers to the cell are kept separate.
     Separation,
 }
 
@@ -280,7 +302,7 @@ pub(crate) enum ProveFormat {
     Sarif,
 }
 
-/// Prove that functions lose no memory, or show the way back to what they may lose.
+/// Prove that functions lose no memory, or show the path to what they may lose.
 #[derive(Debug, Args)]
 pub(crate) struct ProveOptions {
     #[command(flatten)]
@@ -317,7 +339,7 @@ pub(crate) struct QueryOptions {
     pub prover: ProverOptions,
 }
 
-/// Tell what became of the memory that is allocated or lost in a line, and why it is listed or is not.
+/// Explain one line: what happens to the memory that is allocated or lost there, and why it is reported or not.
 #[derive(Debug, Args)]
 pub(crate) struct WhyOptions {
     /// A line of the source; the file by its name or the end of its path.
@@ -333,11 +355,11 @@ pub(crate) struct WhyOptions {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GraphKind {
-    /// Who calls whom.
+    /// Which function calls which.
     Calls,
     /// The control flow of a function.
     Cfg,
-    /// What becomes of the objects that a function handles.
+    /// How a function uses the objects that it handles.
     Useflow,
     /// The states of each object that a function makes, on the paths that can be taken.
     Mstg,
@@ -360,10 +382,10 @@ pub(crate) struct GraphOptions {
     pub function: Option<String>,
 }
 
-/// Tell what a rule means, why it matters and how to mend what it finds.
+/// Explain a rule: what it means, why it matters and how to fix what it finds.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainOptions {
-    /// A rule, such as `lost`; without one, all are listed.
+    /// A rule, such as `lost`, or a weakness, such as CWE-401; without one, all rules are listed.
     pub rule: Option<String>,
 }
 

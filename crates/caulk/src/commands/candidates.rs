@@ -1,6 +1,7 @@
 //! `caulk candidates`: where memory may be lost.
 
 use caulk_program::Program;
+use caulk_report::overview;
 use caulk_useflow::{Candidate, Kind, Swallowed, holder_name, swallowed};
 
 use crate::arguments::CandidatesOptions;
@@ -23,7 +24,8 @@ pub(crate) fn run(options: &CandidatesOptions) -> Result<Exit, Error> {
     if !options.input.quiet {
         let statistics = analysed.analysis.statistics;
         tell!(
-            "{count} candidates; {} functions analysed, {} skipped, {} cut, largest component {} in {} rounds, {:.1} s",
+            "{}; {} functions analysed, {} skipped, {} cut, largest component {} in {} rounds, {:.1} s",
+            overview::count(count, "candidate", "candidates"),
             statistics.analysed,
             statistics.skipped,
             statistics.cut,
@@ -46,8 +48,8 @@ fn tell_swallowed(swallowed: &Swallowed) {
     let names: Vec<String> = named.collect();
     let more = if swallowed.by.len() > MAX_NAMED { ", ..." } else { "" };
     tell!(
-        "functions without a model took {} objects: {}{more}; write a model (docs/models.md)",
-        swallowed.objects,
+        "{} escaped to functions without a model: {}{more}; write a model (docs/models.md)",
+        overview::count(swallowed.objects, "object", "objects"),
         names.join(", ")
     );
 }
@@ -71,6 +73,7 @@ fn write_candidate(analysed: &Analysed, candidate: &Candidate, out: &mut Output)
     let kind = match candidate.kind {
         Kind::Lost => "lost",
         Kind::Forgotten => "forgotten",
+        Kind::AtExit => "still held at exit",
     };
     let chain: Vec<String> =
         candidate.chain.iter().map(|(f, line)| format!("{}:{line}", program.function(*f).name)).collect();

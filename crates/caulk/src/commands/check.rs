@@ -11,32 +11,43 @@ use caulk_report::baseline::Baseline;
 use caulk_report::source::Sources;
 use caulk_report::witness::confirmed;
 use caulk_report::{
-    AllocFailure, Choices, Confidence, Evidence, Finding, Level, LostUnit, Narrator, Refuted, Report, ReportConfig,
-    Selection, Statistics, TextOptions, github, html, json, sarif, shown_path, text,
+    AllocFailure, Choices, Confidence, Evidence, Finding, Kind, Level, LostUnit, Narrator, Refuted, Report,
+    ReportConfig, Run, Scope, Selection, Statistics, Step, StepKind, TextOptions, Unknown, code_climate, csv, git,
+    github, html, json, junit, overview::count, sarif, shown_path, text,
 };
 
-use caulk_useflow::Candidate;
+use caulk_models::{Family, Models, Resource};
+use caulk_useflow::{Candidate, UseflowConfig, swallowed};
 
 use super::second_opinion::Contradicted;
-use crate::arguments::{AllocFailureArgument, CheckOptions, ColorArgument, ConfidenceArgument, ReportFormat};
+use crate::arguments::{
+    AllocFailureArgument, CheckOptions, ColorArgument, ConfidenceArgument, ReportFormat, ResourcesArgument,
+};
+use crate::changes::Revision;
+use crate::date;
 use crate::error::{Error, Exit};
-use crate::input::{self, Analysed};
+use crate::input::{self, Analysed, Read};
 use crate::message::tell;
 use crate::output::Output;
+use crate::scope::Wanted;
 
 /// Largest baseline read: a hundred bytes a finding make that more than half a million.
 const MAX_BASELINE: u64 = 64 << 20;
 
 pub(crate) fn run(options: &CheckOptions) -> Result<Exit, Error> {
     let start = Instant::now();
-    let root = options.root.clone();
-    // Before the work, not after it.
-    if options.format == Some(ReportFormat::Html) && options.output.is_none() {
-        return Err(needs_folder());
-    }
+    check_destinations(options)?;
     let baseline = options.baseline.as_deref().map(read_baseline).transpose()?;
-    let analysed = input::analyse(&options.input, &options.models)?;
+    let mut analysed = analyse(options)?;
+    let root = analysed.read.root.clone();
+    let since = options.changed_since.as_deref().map(|name| Revision::find(name, &root, &options.input.lifeline));
+    let since = since.transpose()?;
     let config = input::report_config(&options.input);
+    let wanted = Wanted::new(options, &analysed.read)?;
+    if wanted.is_part() && options.write_baseline.is_some() {
+        return Err(Error::Usage("a baseline of some files would forget the others: write it for all".to_owned()));
+    }
+    wanted.narrow(&mut analysed, &config);
     let sources = Sources::new(&root, config.max_source);
     let exploration = input::explore(&options.input, &analysed)?;
     let contradicted = match options.second_opinion.unwrap_or(false) {
@@ -46,25 +57,59 @@ pub(crate) fn run(options: &CheckOptions) -> Result<Exit, Error> {
     let found = findings(&analysed, &exploration, &contradicted, &config, &sources, &root);
     let strict = options.strict.then(|| files_of(&analysed, &config, &root));
     let newer = newer_files(&analysed, &found, &root);
-    let choices = Choices { selection: selection(options), baseline, ignores: options.ignores.clone(), strict, newer };
+    let scope = scope(&wanted, since.as_ref(), &found, baseline.as_ref(), &analysed)?;
+    let ignores = options.ignores.clone();
+    let choices = Choices { selection: selection(options, &analysed.read), baseline, ignores, strict, newer, scope };
     let mut report = Report::new(&root, found, &choices, &sources);
     fill_in(&mut report, &analysed, &exploration, &contradicted);
     deliver(&report, &sources, options)?;
     if !options.input.quiet {
+        tell_root(&report, options);
         tell(&report, start);
     }
     if let Some(path) = &options.write_baseline {
         write_file(path, &report.as_baseline().render())?;
     }
     let is_clean =
-        (report.counted().next().is_none() || options.write_baseline.is_some()) && report.complaints.is_empty();
+        (report.leaks().next().is_none() || options.write_baseline.is_some()) && report.complaints.is_empty();
     Ok(if is_clean { analysed.read.exit() } else { Exit::Leaks })
+}
+
+/// What cannot be written is told before the work, not after it.
+fn check_destinations(options: &CheckOptions) -> Result<(), Error> {
+    let failed = |place: &Destination, source| Error::Write { path: place.to_string(), source };
+    match (&options.output, options.format) {
+        (None, Some(ReportFormat::Html)) => return Err(needs_folder()),
+        (Some(place), Some(ReportFormat::Html)) => html::check(place).map_err(|e| failed(place, e))?,
+        (Some(place), _) => place.check().map_err(|e| failed(place, e))?,
+        (None, _) => {}
+    }
+    match &options.write_baseline {
+        Some(place) => place.check().map_err(|e| failed(place, e)),
+        None => Ok(()),
+    }
 }
 
 fn read_baseline(path: &Path) -> Result<Baseline, Error> {
     let failed = |reason: String| Error::Usage(format!("cannot use {} as the baseline: {reason}", path.display()));
     let text = caulk_files::read_text(path, MAX_BASELINE).map_err(|e| failed(e.to_string()))?;
     Baseline::parse(&text).map_err(|e| failed(e.to_string()))
+}
+
+/// What of the findings concerns the user.
+fn scope(
+    wanted: &Wanted,
+    since: Option<&Revision>,
+    found: &[Finding],
+    baseline: Option<&Baseline>,
+    analysed: &Analysed,
+) -> Result<Scope, Error> {
+    let known = baseline.into_iter().flat_map(Baseline::files);
+    let changed = since.map(|revision| {
+        let files = found.iter().flat_map(Finding::places).map(|site| site.file.clone()).collect();
+        revision.changed(&analysed.read.root, &files, &analysed.program)
+    });
+    Ok(Scope { unwanted: wanted.unwanted(found, known), changed: changed.transpose()? })
 }
 
 /// The files of the project itself, as the report names them.
@@ -123,12 +168,52 @@ fn findings(
                 ..narrator.stage_one(candidate)
             },
         };
-        Some(narrator.finding(candidate, &evidence))
+        Some(as_resource(narrator.finding(candidate, &evidence), models.family(candidate.family)))
     };
     judged.filter_map(finding).collect()
 }
 
-fn selection(options: &CheckOptions) -> Selection {
+/// What is closed and not freed goes under a rule of its own.
+fn as_resource(finding: Finding, family: &Family) -> Finding {
+    let Some(resource) = family.resource else { return finding };
+    let kind = if finding.is_note() { finding.kind } else { Kind::Resource };
+    let noun = resource.noun();
+    let the = format!("the {noun}");
+    let words = [
+        ("nothing frees or keeps it", "nothing closes or keeps it"),
+        ("neither freed nor", "neither closed nor"),
+        ("nothing has freed it", "nothing has closed it"),
+        ("is allocated by", "is opened by"),
+        ("is not freed", "is not closed"),
+        ("is never freed", "is never closed"),
+        ("the memory", the.as_str()),
+    ];
+    let closed = |text: &str| words.iter().fold(text.to_owned(), |text, (freed, closed)| text.replace(freed, closed));
+    let own = |step: Step| match step.kind {
+        StepKind::Allocated | StepKind::Leaked => Step { text: closed(&step.text), ..step },
+        _ => step,
+    };
+    let advice = finding
+        .advice
+        .map(|text| text.strip_prefix("free ").map_or(text.clone(), |what| format!("close {}", closed(what))));
+    let (reason, headline) = (closed(&finding.reason), closed(&finding.headline));
+    let steps = finding.steps.into_iter().map(own).collect();
+    Finding { kind, noun: noun.to_owned(), reason, headline, advice, steps, ..finding }
+}
+
+/// Stage one, looking for all that may be reported.
+fn analyse(options: &CheckOptions) -> Result<Analysed, Error> {
+    let resources: &[Resource] = match options.resources.unwrap_or_default() {
+        ResourcesArgument::None => &[],
+        ResourcesArgument::Streams => &[Resource::Stream],
+        ResourcesArgument::All => &[Resource::Stream, Resource::Handle, Resource::Descriptor],
+    };
+    let known = if resources.contains(&Resource::Descriptor) { Models::with_descriptors() } else { Models::bundled() };
+    let models = known.and_files(&options.models.models)?;
+    input::analyse_with(&options.input, models, UseflowConfig { at_exit: true, resources, ..UseflowConfig::default() })
+}
+
+fn selection(options: &CheckOptions, read: &Read) -> Selection {
     let mut selection = Selection::default();
     if let Some(level) = options.report_level {
         selection.level = match level {
@@ -144,6 +229,7 @@ fn selection(options: &CheckOptions) -> Selection {
             ConfidenceArgument::High => Confidence::High,
         };
     }
+    selection.at_exit = options.at_exit.unwrap_or(read.is_bare);
     if let Some(which) = options.alloc_failure {
         selection.alloc_failure = match which {
             AllocFailureArgument::Tested => AllocFailure::Tested,
@@ -157,10 +243,14 @@ fn selection(options: &CheckOptions) -> Selection {
 
 /// What was not looked at, and what it cost.
 fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration, contradicted: &Contradicted) {
-    let Analysed { read, program, analysis, .. } = analysed;
+    let Analysed { read, program, models, analysis, .. } = analysed;
     let lost = |unit: &caulk_frontend::LostUnit| LostUnit { source: unit.source.clone(), reason: unit.reason.clone() };
+    report.run = run_of(&read.root);
+    report.units_skipped = read.skipped.clone();
+    let escaped = swallowed(program, models, analysis);
+    report.unknown = Unknown { objects: escaped.objects, functions: escaped.by };
     report.units_not_read = read.lost.iter().map(lost).collect();
-    let cut = program.functions().filter(|f| analysis.summary(*f).cut && !analysed.is_context(*f));
+    let cut = program.functions().filter(|f| analysis.summary(*f).cut && analysed.is_wanted(*f));
     report.functions_cut = cut.map(|f| program.function(f).name.to_owned()).collect();
     report.functions_cut.sort();
     let explored = &exploration.statistics;
@@ -184,6 +274,18 @@ fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration, 
     };
 }
 
+/// What a reader of a kept report asks for.
+fn run_of(root: &Path) -> Run {
+    let name = root.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned());
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    Run {
+        project: name,
+        commit: git::commit(root).unwrap_or_default(),
+        date: date::now(),
+        options: arguments.join(" "),
+    }
+}
+
 /// Writes the report where it was asked for.
 fn deliver(report: &Report, sources: &Sources, options: &CheckOptions) -> Result<(), Error> {
     let rendered = match options.format.unwrap_or(ReportFormat::Text) {
@@ -193,6 +295,9 @@ fn deliver(report: &Report, sources: &Sources, options: &CheckOptions) -> Result
         ReportFormat::Sarif if options.full_path => sarif::render(report, sources),
         ReportFormat::Sarif => sarif::render(&without_details(report), sources),
         ReportFormat::Github => github::render(report),
+        ReportFormat::CodeClimate => code_climate::render(report),
+        ReportFormat::Junit => junit::render(report),
+        ReportFormat::Csv => csv::render(report),
         ReportFormat::Html => return write_folder(report, sources, options),
     };
     match &options.output {
@@ -240,19 +345,29 @@ fn text_options(options: &CheckOptions) -> TextOptions {
     text
 }
 
+/// On a terminal paths are for opening files: say where they start, if that is not here.
+fn tell_root(report: &Report, options: &CheckOptions) {
+    let is_text = options.format.unwrap_or(ReportFormat::Text) == ReportFormat::Text;
+    let is_here = input::current_folder().is_ok_and(|current| current == Path::new(&report.root));
+    if is_text && !is_here && report.counted().next().is_some() {
+        tell!("paths are relative to {}", report.root);
+    }
+}
+
 /// The last line: what the run came to.
 fn tell(report: &Report, start: Instant) {
     let Statistics { units, functions, candidates, confirmed, replayed, refuted, undecided, .. } = &report.statistics;
     let by: Vec<String> = refuted.iter().map(|r| format!("{} by {}", r.count, r.layer)).collect();
-    let count: usize = refuted.iter().map(|r| r.count).sum();
-    let refuted =
-        if by.is_empty() { format!("{count} refuted") } else { format!("{count} refuted ({})", by.join(", ")) };
+    let number: usize = refuted.iter().map(|r| r.count).sum();
+    let layers = if by.is_empty() { String::new() } else { format!(" ({})", by.join(", ")) };
     tell!(
-        "{} leaks; {units} units, {functions} functions, {candidates} candidates: {confirmed} confirmed ({replayed} replayed), \
-         {refuted}, \
-         {undecided} undecided; {} functions cut; {:.1} s",
-        report.counted().count(),
-        report.functions_cut.len(),
+        "{}; {}, {}, {}: {confirmed} confirmed ({replayed} replayed), {number} refuted{layers}, {undecided} undecided; \
+         {} cut; {:.1} s",
+        count(report.leaks().count(), "leak", "leaks"),
+        count(*units, "unit", "units"),
+        count(*functions, "function", "functions"),
+        count(*candidates, "candidate", "candidates"),
+        count(report.functions_cut.len(), "function", "functions"),
         start.elapsed().as_secs_f64()
     );
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use caulk_models::nearest;
-use caulk_report::rules;
+use caulk_report::rules::{self, Rule};
 
 use crate::arguments::ExplainOptions;
 use crate::error::{Error, Exit};
@@ -13,10 +13,18 @@ pub(crate) fn run(options: &ExplainOptions) -> Result<Exit, Error> {
     let mut out = Output::new();
     let Some(name) = &options.rule else {
         for rule in rules::ALL {
-            writeln!(out, "{:<10} {}", rule.id, rule.short)?;
+            writeln!(out, "{:<12} {} ({})", rule.id, rule.short, rule.cwe)?;
         }
         return Ok(Exit::Clean);
     };
+    let by_weakness: Vec<&Rule> = rules::ALL.into_iter().filter(|r| r.cwe.eq_ignore_ascii_case(name)).collect();
+    if !by_weakness.is_empty() {
+        for rule in by_weakness {
+            writeln!(out, "{:<12} {} ({})", rule.id, rule.short, rule.cwe)?;
+        }
+        writeln!(out, "\n`caulk explain RULE` has the page of each.")?;
+        return Ok(Exit::Clean);
+    }
     let Some(rule) = rules::ALL.into_iter().find(|r| r.id == name) else {
         let ids = rules::ALL.map(|r| r.id);
         let hint = nearest(name, ids)

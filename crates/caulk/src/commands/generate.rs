@@ -26,6 +26,7 @@ pub(crate) fn man(options: &ManOptions) -> Result<Exit, Error> {
         }
         Some(folder) => {
             let failed = |source| Error::Write { path: folder.display().to_string(), source };
+            std::fs::create_dir_all(folder).map_err(failed)?;
             clap_mangen::generate_to(program, folder).map_err(failed)?;
         }
     }

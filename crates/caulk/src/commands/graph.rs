@@ -31,7 +31,7 @@ pub(crate) fn run(options: &GraphOptions) -> Result<Exit, Error> {
 /// Graphs of what becomes of objects.
 fn run_analysed(options: &GraphOptions) -> Result<Exit, Error> {
     let Some(name) = options.function.as_deref() else {
-        return Err(Error::Usage("a graph of what becomes of objects needs --function NAME".to_owned()));
+        return Err(Error::Usage("a graph of how objects are used needs --function NAME".to_owned()));
     };
     let Analysed { read, program, models, config, analysis } = input::analyse(&options.input, &options.models)?;
     let function = find(&program, name)?;

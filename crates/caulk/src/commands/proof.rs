@@ -1,6 +1,7 @@
 //! How answers of the prover are told, in words of the source.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use caulk_frontend::LostUnit;
 use caulk_ir::{Body, InstId};
@@ -8,15 +9,13 @@ use caulk_program::{FuncId, Program};
 use caulk_prove::target::Target;
 use caulk_prove::{Answer, Judged, Kind, Origin, Outcome, Probe, ProveConfig, Reason, TraceStep, Verdict};
 use caulk_report::proof::{Proof, ProofTrace, ProofVerdict, ProvedFunction};
-use caulk_report::{LostUnit as ReportedUnit, Site};
+use caulk_report::{LostUnit as ReportedUnit, Site, shown_path};
 
 use crate::arguments::{Extension, ProverOptions};
-use crate::error::Error;
 use crate::input::Read;
 use crate::output::Lines;
-use crate::show;
 
-/// Lines shown of a way back.
+/// Lines shown of a path.
 const MAX_STEPS: usize = 12;
 
 /// Under which a proof holds; printed once for each run.
@@ -41,6 +40,8 @@ pub(crate) fn config(options: &ProverOptions) -> ProveConfig {
 #[derive(Clone, Copy)]
 pub(crate) struct Teller<'a> {
     pub program: &'a Program,
+    /// The project's folder, which paths are relative to.
+    pub root: &'a Path,
 }
 
 impl Teller<'_> {
@@ -49,7 +50,7 @@ impl Teller<'_> {
         let place = body.place(inst);
         let unit = self.program.unit(self.program.function(function).unit);
         let file = unit.files.get(place.file).map_or("?", |f| unit.str(*f));
-        (show::path(file).to_owned(), place.line, place.column)
+        (shown_path(file, self.root), place.line, place.column)
     }
 
     /// What may be lost, and how.
@@ -124,7 +125,7 @@ impl Teller<'_> {
         format!("{file}:{line}")
     }
 
-    /// The lines of a way, each once in a row, from the origin to the loss.
+    /// The lines of a path, each once in a row, from the origin to the loss.
     fn trace(&self, steps: &[TraceStep]) -> Vec<(FuncId, Site)> {
         let mut lines: Vec<(FuncId, Site)> = Vec::new();
         let mut body: Option<(FuncId, Body)> = None;
@@ -169,7 +170,7 @@ impl Teller<'_> {
             Outcome::MayLeak { origin, trace } => {
                 let origin = self.origin(*origin);
                 lines.line(format_args!("  {at}: may leak: {loss}; it may be the last reference to {origin}"));
-                lines.line(format_args!("      by way of {}", self.trace_text(trace)));
+                lines.line(format_args!("      by lines {}", self.trace_text(trace)));
             }
             Outcome::Abandoned(reason) => {
                 lines.line(format_args!("  {at}: abandoned: {loss}; {}", self.reason(*reason)));
@@ -178,20 +179,20 @@ impl Teller<'_> {
         lines.0
     }
 
-    /// All answers, for programs to read.
-    pub(crate) fn proof(&self, all: &[Judged], read: &Read) -> Result<Proof, Error> {
-        let root = std::env::current_dir().map_err(|e| Error::Usage(format!("the current directory is gone: {e}")))?;
+    /// What will hold all answers, for programs to read.
+    pub(crate) fn proof(&self, read: &Read) -> Proof {
         let lost = |unit: &LostUnit| ReportedUnit { source: unit.source.clone(), reason: unit.reason.clone() };
-        Ok(Proof {
-            functions: all.iter().map(|judged| self.function(judged)).collect(),
-            root: root.to_string_lossy().into_owned(),
+        Proof {
+            functions: Vec::new(),
+            root: self.root.to_string_lossy().into_owned(),
             units_not_read: read.lost.iter().map(lost).collect(),
-        })
+        }
     }
 
-    fn function(&self, judged: &Judged) -> ProvedFunction {
+    /// One answer.
+    pub(crate) fn function(&self, judged: &Judged) -> ProvedFunction {
         let info = self.program.function(judged.function);
-        let (file, line) = (show::path(info.file.unwrap_or("?")).to_owned(), info.line);
+        let (file, line) = (shown_path(info.file.unwrap_or("?"), self.root), info.line);
         let whole = |message: &str, outcome: ProofVerdict, because: String| ProofTrace {
             file: file.clone(),
             line,

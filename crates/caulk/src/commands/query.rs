@@ -24,7 +24,7 @@ pub(crate) fn run(options: &QueryOptions) -> Result<Exit, Error> {
     }
     let regions = TypedRegions::new(&program);
     let world = World::new(&program, &models, &regions, proof::config(&options.prover));
-    let teller = Teller { program: &program };
+    let teller = Teller { program: &program, root: &read.root };
     let mut out = Output::new();
     let mut all_proved = true;
     for function in functions {

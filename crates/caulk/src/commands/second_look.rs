@@ -47,7 +47,7 @@ impl<'a> SecondLook<'a> {
                 format!("confirmed{doubt}: {}", self.path(candidate, witness))
             }
             Verdict::Refuted(Layer::Ownership) => {
-                "refuted: on every path that can be taken somebody frees or holds it".to_owned()
+                "refuted: on every path that can be taken it is freed or held".to_owned()
             }
             Verdict::Refuted(Layer::Conditions) => {
                 let which = self.refused(candidate, refused);

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use caulk_program::FuncId;
+use caulk_report::overview;
 use caulk_summary::{json, print};
 
 use crate::arguments::{SummariesOptions, TableFormat};
@@ -38,7 +39,7 @@ fn wanted(analysed: &Analysed, name: Option<&str>) -> Result<Vec<FuncId>, Error>
     let program = &analysed.program;
     let Some(name) = name else {
         let has_effect = |f: &FuncId| program.has_body(*f) && !analysed.analysis.summary(*f).is_empty();
-        return Ok(program.functions().filter(|f| has_effect(f) && !analysed.is_context(*f)).collect());
+        return Ok(program.functions().filter(|f| has_effect(f) && analysed.is_wanted(*f)).collect());
     };
     let found = program.functions_named(name);
     if found.is_empty() { Err(Error::NoSuchFunction(name.to_owned(), String::new())) } else { Ok(found) }
@@ -64,11 +65,11 @@ fn tell_totals(analysed: &Analysed) {
     };
     let statistics = analysed.analysis.statistics;
     tell!(
-        "{} allocators, {} deallocators, {} keepers; {} functions analysed, {} skipped, {} cut",
-        count(|s| s.allocates()),
-        count(|s| s.is_deallocator()),
-        count(|s| s.is_keeper()),
-        statistics.analysed,
+        "{}, {}, {}; {} analysed, {} skipped, {} cut",
+        overview::count(count(|s| s.allocates()), "allocator", "allocators"),
+        overview::count(count(|s| s.is_deallocator()), "deallocator", "deallocators"),
+        overview::count(count(|s| s.is_keeper()), "keeper", "keepers"),
+        overview::count(statistics.analysed, "function", "functions"),
         statistics.skipped,
         statistics.cut
     );

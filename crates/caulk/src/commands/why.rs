@@ -1,4 +1,4 @@
-//! `caulk why FILE:LINE`: what became of the memory allocated or lost there, and why it is listed or is not.
+//! `caulk why FILE:LINE`: what happens to the memory allocated or lost there, and why it is reported or not.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ pub(crate) fn run(options: &WhyOptions) -> Result<Exit, Error> {
     }
     let Analysed { program, models, config, analysis, .. } = &analysed;
     let explainer = Explainer::new(program, models, config, analysis);
-    let root = std::env::current_dir().map_err(|e| Error::Usage(format!("the current directory is gone: {e}")))?;
+    let root = analysed.read.root.clone();
     let sources = Sources::new(&root, ReportConfig::default().max_source);
     // A function of a header is there once for every unit that includes it; what is alike is said once.
     let mut said: BTreeSet<String> = BTreeSet::new();
@@ -132,7 +132,7 @@ impl Answer<'_> {
             ));
         }
         if story.ends.is_empty() {
-            text.line(format_args!("  no way from here returns: the program ends or goes round for ever"));
+            text.line(format_args!("  no path from here returns: the program ends or loops for ever"));
         }
         for end in &story.ends {
             let when = if end.is_round_of_loop { "allocated again" } else { "returns" };
@@ -151,7 +151,7 @@ impl Answer<'_> {
             }
         }
         if story.cut {
-            text.line(format_args!("  (bounds were reached: ways that differ were taken for one)"));
+            text.line(format_args!("  (bounds were reached: different paths were merged)"));
         }
     }
 

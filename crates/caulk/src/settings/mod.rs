@@ -10,14 +10,16 @@ use std::ffi::OsStr;
 use std::num::NonZeroUsize;
 use std::path::{Component, Path, PathBuf};
 
+use caulk_capture::folders_upward;
 use caulk_models::nearest;
 use caulk_process::Limits;
 use caulk_rules::Rule;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::arguments::{AllocFailureArgument, ColorArgument, ConfidenceArgument, ReportFormat};
+use crate::arguments::{AllocFailureArgument, ColorArgument, ConfidenceArgument, ReportFormat, ResourcesArgument};
 use crate::error::Error;
+use crate::input::current_folder;
 
 pub(crate) use apply::apply;
 
@@ -37,7 +39,13 @@ pub(crate) struct Settings {
     pub inputs: Vec<PathBuf>,
     /// Directory that holds compile_commands.json, or the file itself.
     pub build_dir: Option<PathBuf>,
-    /// Leave out units whose path matches one of these globs.
+    /// Do not read units whose path matches one of these globs; what they free or keep is then unknown.
+    pub skip: Vec<String>,
+    /// The project's folder, which paths in reports are relative to.
+    pub root: Option<PathBuf>,
+    /// Report only findings in files that match one of these globs; all is analysed.
+    pub only: Vec<String>,
+    /// Do not report findings in files that match one of these globs; they are analysed all the same.
     pub exclude: Vec<String>,
     /// Read a file once for every set of flags it is compiled with.
     pub all_flag_sets: bool,
@@ -69,32 +77,36 @@ pub(crate) struct Settings {
     /// allocation.
     #[schemars(range(min = 0, max = 2))]
     pub report_level: Option<u8>,
-    /// Leave out findings that are less sure than this.
+    /// Leave out findings that are less certain than this.
     pub min_confidence: Option<ConfidenceArgument>,
     /// What to do with leaks that need some other allocation to fail.
     pub alloc_failure: Option<AllocFailureArgument>,
+    /// Which unclosed resources to report, besides memory.
+    pub resources: Option<ResourcesArgument>,
+    /// Show what main still holds when the program ends, as notes.
+    pub at_exit: Option<bool>,
     /// Findings listed in this file are known: only others count.
     pub baseline: Option<PathBuf>,
     /// Hold findings back that the prover contradicts (docs/prove.md).
     pub second_opinion: Option<bool>,
-    /// Complain of suppressions that silence nothing or give no reason.
+    /// Warn about suppressions that silence nothing or give no reason.
     pub strict: bool,
     /// When to use colours.
     pub color: Option<ColorArgument>,
     /// Show every step of long paths.
     pub full_path: bool,
-    /// Say nothing but results and errors, and one line for each finding.
+    /// Print only results and errors, and one line for each finding.
     pub quiet: bool,
     /// Rules of the engines to do without: `name = false`. `caulk rules` lists them.
     pub rules: BTreeMap<String, bool>,
-    /// Findings to hear no more of.
+    /// Findings that are not reported.
     pub ignore: Vec<IgnoreSetting>,
-    /// The folder of the file.
+    /// The folder of the file, if there is a file.
     #[serde(skip)]
-    pub folder: PathBuf,
+    pub folder: Option<PathBuf>,
 }
 
-/// Findings to hear no more of: those that match all that is given.
+/// Findings that are not reported: those that match all that is given.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(crate) struct IgnoreSetting {
@@ -102,28 +114,26 @@ pub(crate) struct IgnoreSetting {
     pub path: Option<String>,
     /// The function in which it is lost.
     pub function: Option<String>,
-    /// `lost` or `forgotten`.
+    /// `lost`, `forgotten`, `held-at-exit` or `resource`.
     pub rule: Option<String>,
     /// Why.
     pub reason: Option<String>,
 }
 
-/// The settings of a file; without one, those of the current folder if it has any.
-pub(crate) fn load(file: Option<&Path>, ignored: bool) -> Result<Settings, Error> {
-    let current = std::env::current_dir().map_err(|e| Error::Usage(format!("the current directory is gone: {e}")))?;
-    let path = match file {
-        _ if ignored => return Ok(Settings { folder: current, ..Settings::default() }),
-        Some(file) => file,
-        None if !Path::new(FILE_NAME).exists() => return Ok(Settings { folder: current, ..Settings::default() }),
-        None => Path::new(FILE_NAME),
-    };
-    let failed = |e: std::io::Error| Error::Usage(format!("cannot read {}: {e}", path.display()));
-    let text = caulk_files::read_text(path, MAX_BYTES).map_err(failed)?;
+/// The settings of a file; without one, those of the nearest file at or above one of the `starts`, if there is any.
+pub(crate) fn load(file: Option<&Path>, starts: &[PathBuf]) -> Result<Settings, Error> {
+    let found =
+        || starts.iter().flat_map(|start| folders_upward(start)).map(|f| f.join(FILE_NAME)).find(|f| f.exists());
+    let Some(path) = file.map(Path::to_owned).or_else(found) else { return Ok(Settings::default()) };
+    let current = current_folder()?;
+    let shown = path.strip_prefix(&current).unwrap_or(&path);
+    let failed = |e: std::io::Error| Error::Usage(format!("cannot read {}: {e}", shown.display()));
+    let text = caulk_files::read_text(&path, MAX_BYTES).map_err(failed)?;
     // The folder the file is named in. If the file is a link, where that leads is not the project's folder.
     let folder = current.join(path.parent().unwrap_or(Path::new(""))).canonicalize().map_err(failed)?;
-    let settings = parse(&text, path)?;
-    settings.check(path)?;
-    Ok(Settings { folder, ..settings })
+    let settings = parse(&text, shown)?;
+    settings.check(shown)?;
+    Ok(Settings { folder: Some(folder), ..settings })
 }
 
 fn parse(text: &str, path: &Path) -> Result<Settings, Error> {
@@ -135,11 +145,28 @@ fn parse(text: &str, path: &Path) -> Result<Settings, Error> {
     })
 }
 
+/// Words that people try, and the key that does it.
+const SYNONYMS: [(&str, &str); 12] = [
+    ("suppress", "ignore"),
+    ("suppression", "ignore"),
+    ("suppressions", "ignore"),
+    ("silence", "ignore"),
+    ("omit", "exclude"),
+    ("database", "build-dir"),
+    ("compile-commands", "build-dir"),
+    ("include", "only"),
+    ("colour", "color"),
+    ("confidence", "min-confidence"),
+    ("threads", "jobs"),
+    ("sources", "inputs"),
+];
+
 /// An unknown key with the known one it is nearest to; other messages as they are.
 fn explained(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     if let (true, Some(word)) = (message.starts_with("unknown field"), quoted.next()) {
-        let meant = nearest(word, quoted);
+        let synonym = || SYNONYMS.iter().find(|(tried, _)| *tried == word).map(|(_, key)| *key);
+        let meant = nearest(word, quoted).or_else(synonym);
         let hint = meant.map_or_else(|| "`caulk init` shows all keys".to_owned(), |m| format!("did you mean `{m}`?"));
         return format!("there is no key `{word}`; {hint}");
     }
@@ -232,6 +259,10 @@ mod tests {
             message("[[ignore]]\nrul = \"lost\""),
             "caulk.toml:2:1: there is no key `rul`; did you mean `rule`?"
         );
+        assert_eq!(
+            message("[[suppress]]\nrule = \"lost\""),
+            "caulk.toml:1:3: there is no key `suppress`; did you mean `ignore`?"
+        );
         assert_eq!(message("report-level = 3"), "caulk.toml: report-level is 0, 1 or 2");
         assert_eq!(
             message("[rules]\ncarriers = true\ncarrier = false"),
@@ -267,7 +298,8 @@ mod tests {
     #[test]
     fn every_option_has_a_key() {
         use clap::CommandFactory;
-        const LEFT_OUT: [&str; 6] = ["clang", "config", "no-config", "write-baseline", "without-rule", "help"];
+        const LEFT_OUT: [&str; 7] =
+            ["clang", "config", "no-config", "write-baseline", "changed-since", "without-rule", "help"];
         let schema: serde_json::Value = serde_json::from_str(&schema()).expect("JSON");
         let program = crate::arguments::Arguments::command();
         let check = program.find_subcommand("check").expect("the main command");

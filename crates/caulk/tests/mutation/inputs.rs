@@ -154,7 +154,7 @@ const BASELINE: &[&str] = &[
     "\t",
     "\t\t\t\t",
     "\n",
-    "caulk-baseline 2\n",
+    "caulk-baseline 3\n",
     "caulk-baseline 99\n",
     "\\t",
     "\\",
@@ -332,7 +332,7 @@ const RESPONSE: &[u8] = include_bytes!("inputs/more.rsp");
 const DATABASE: &[u8] = include_bytes!("inputs/compile_commands.json");
 const IN_CXX: &[u8] = include_bytes!("inputs/leak.cpp");
 const KNOWN: &[u8] =
-    b"caulk-baseline 2\n0123456789abcdef\tforgotten\tleak.c\tleak\tp\nfedcba9876543210\tlost\ta\\tb.c\tf\tx\n";
+    b"caulk-baseline 3\n0123456789abcdef\t0123\tforgotten\tleak.c\tleak\tp\nfedcba9876543210\t0123\tlost\ta\\tb.c\tf\tx\n";
 
 impl Kind {
     pub(crate) const ALL: [Kind; 11] = [

@@ -1,4 +1,4 @@
-// One finding: steps through the path by keyboard.
+// One finding: opens at the leak, and steps through the path by keyboard.
 "use strict";
 (() => {
   const notes = [...document.querySelectorAll(".note[id^='step-']")].sort((a, b) => number(a) - number(b));
@@ -14,6 +14,8 @@
     if (notes.length === 0) return;
     at = Math.max(0, Math.min(notes.length - 1, to));
     mark();
+    // The address leads back to this step.
+    try { history.replaceState(null, "", `#${notes[at].id}`); } catch { /* Not allowed everywhere. */ }
     notes[at].scrollIntoView({ block: "center" });
     notes[at].focus({ preventScroll: true });
   };
@@ -22,10 +24,11 @@
     if (found >= 0) { at = found; mark(); }
   };
   const follow = (id) => { const link = document.getElementById(id); if (link && link.href) location.href = link.href; };
+  const back = () => go(at < 0 ? notes.length - 1 : at - 1);
 
   const keys = {
     n: () => go(at + 1), j: () => go(at + 1), ArrowRight: () => go(at + 1),
-    p: () => go(at - 1), k: () => go(at - 1), ArrowLeft: () => go(at - 1),
+    p: back, k: back, ArrowLeft: back,
     "[": () => follow("before"), "]": () => follow("after"), u: () => follow("up"),
   };
   document.addEventListener("keydown", (event) => {
@@ -35,4 +38,17 @@
   });
   addEventListener("hashchange", fromAddress);
   fromAddress();
+  if (location.hash === "" && notes.length > 0) notes[notes.length - 1].scrollIntoView({ block: "center" });
+
+  // Where a browser keeps pages from disk away from the clipboard, the text is selected, ready to be copied by hand.
+  const text = document.getElementById("suppression");
+  const said = (words) => { document.getElementById("copied").textContent = words; };
+  const selectText = () => {
+    getSelection().selectAllChildren(text);
+    said(document.execCommand("copy") ? "copied" : "selected");
+  };
+  document.getElementById("copy").addEventListener("click", () => {
+    if (!navigator.clipboard) { selectText(); return; }
+    navigator.clipboard.writeText(text.textContent).then(() => said("copied"), selectText);
+  });
 })();

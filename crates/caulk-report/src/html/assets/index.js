@@ -16,6 +16,7 @@
   const filters = {
     kind: (row) => row.kind,
     confidence: (row) => row.confidence,
+    folder: (row) => row.file.split("/").slice(0, -1).join("/") || ".",
     file: (row) => row.file,
     function: (row) => row.function,
     failure: (row) => (row.failure ? "yes" : "no"),
@@ -41,17 +42,19 @@
   };
 
   const fillSelects = () => {
-    for (const name of ["kind", "confidence", "file", "function", "state"]) {
+    for (const name of ["kind", "confidence", "folder", "file", "function", "state"]) {
       const values = counted(filters[name], rows).filter(([value]) => value !== "");
       for (const [value, count] of values) byId(name).append(new Option(`${value} (${count})`, value));
       if (values.length === 0) byId(name).closest("label").hidden = true;
     }
+    byId("new").closest("label").hidden = !rows.some((row) => row.state === "new");
   };
 
   const select = () => {
     const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
     const active = Object.keys(filters).map((name) => [filters[name], byId(name).value]).filter(([, value]) => value !== "");
-    const fits = (row) => active.every(([of, value]) => of(row) === value) && words.every((word) => row.text.includes(word));
+    const onlyNew = byId("new").checked;
+    const fits = (row) => (!onlyNew || row.state === "new") && active.every(([of, value]) => of(row) === value) && words.every((word) => row.text.includes(word));
     const key = keys[order.key];
     const sign = order.down ? -1 : 1;
     shown = rows.filter(fits);
@@ -102,7 +105,7 @@
   const drawCounts = () => {
     const counts = byId("counts");
     const kinds = counted(filters.kind, shown).map(([kind, count]) => `${count} ${kind}`).join(", ");
-    counts.textContent = `${shown.length} of ${rows.length} leaks${kinds ? `: ${kinds}. ` : ". "}`;
+    counts.textContent = `${shown.length} of ${rows.length} ${rows.length === 1 ? "leak" : "leaks"}${kinds ? `: ${kinds}. ` : ". "}`;
     for (const [file, count] of counted(filters.file, shown).slice(0, MAX_CHIPS)) {
       const chip = document.createElement("button");
       chip.type = "button";
@@ -116,6 +119,7 @@
   const remember = () => {
     const choices = new URLSearchParams();
     for (const name of ["search", ...Object.keys(filters)]) if (byId(name).value) choices.set(name, byId(name).value);
+    if (byId("new").checked) choices.set("new", "yes");
     if (order.key !== "place" || order.down) choices.set("order", (order.down ? "-" : "") + order.key);
     const hash = choices.toString();
     try { history.replaceState(null, "", hash ? `#${hash}` : location.pathname); } catch { /* Not allowed everywhere. */ }
@@ -124,6 +128,7 @@
   const recall = () => {
     const choices = new URLSearchParams(location.hash.slice(1));
     for (const name of ["search", ...Object.keys(filters)]) if (choices.has(name)) byId(name).value = choices.get(name);
+    byId("new").checked = choices.get("new") === "yes";
     const key = (choices.get("order") || "").replace(/^-/, "");
     if (Object.hasOwn(keys, key)) order = { key, down: choices.get("order").startsWith("-") };
   };
@@ -148,9 +153,11 @@
   for (const name of Object.keys(filters)) byId(name).addEventListener("change", update);
   byId("reset").addEventListener("click", () => {
     for (const name of ["search", ...Object.keys(filters)]) byId(name).value = "";
+    byId("new").checked = false;
     order = { key: "place", down: false };
     update();
   });
+  byId("new").addEventListener("change", update);
   byId("more").addEventListener("click", drawMore);
   for (const head of document.querySelectorAll("th")) {
     head.addEventListener("click", () => {
@@ -158,6 +165,22 @@
       update();
     });
   }
+  // The next or previous leak of the list: its link has the focus, so that Enter opens it.
+  const step = (by) => {
+    const links = [...document.querySelectorAll("#rows a")];
+    const at = links.indexOf(document.activeElement);
+    const to = at < 0 ? (by > 0 ? 0 : links.length - 1) : at + by;
+    if (to === links.length && drawn < shown.length) { drawMore(); step(by); return; }
+    if (links[to]) { links[to].focus(); links[to].scrollIntoView({ block: "nearest" }); }
+  };
+  document.addEventListener("keydown", (event) => {
+    const isTyping = ["INPUT", "SELECT", "TEXTAREA"].includes(document.activeElement.tagName);
+    if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "j" || event.key === "k") {
+      event.preventDefault();
+      step(event.key === "j" ? 1 : -1);
+    }
+  });
   document.addEventListener("keydown", (event) => {
     if (event.key === "/" && document.activeElement !== byId("search")) {
       event.preventDefault();

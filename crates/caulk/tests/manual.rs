@@ -1,0 +1,119 @@
+//! The manual: every chapter is listed, every link leads somewhere, and what it shows was really printed.
+
+mod project;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use project::{Project, have};
+
+fn docs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").canonicalize().expect("the manual is in the repository")
+}
+
+fn chapters(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("the folder can be read") {
+        let path = entry.expect("the folder can be read").path();
+        if path.is_dir() {
+            found.extend(chapters(&path));
+        } else if path.extension().is_some_and(|suffix| suffix == "md") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The targets of links, without those in code.
+fn links(text: &str) -> Vec<String> {
+    let mut links = Vec::new();
+    let mut is_code = false;
+    for line in text.lines() {
+        if line.starts_with("```") {
+            is_code = !is_code;
+        }
+        if is_code || line.starts_with("    ") {
+            continue;
+        }
+        for part in line.split("](").skip(1) {
+            links.extend(part.split_once(')').map(|(target, _)| target.to_owned()));
+        }
+    }
+    links
+}
+
+/// Anchors of headings, as Markdown readers make them.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let heading = |line: &str| line.starts_with('#').then(|| line.trim_start_matches('#').trim().to_lowercase());
+    let anchor = |text: String| -> String {
+        let kept = text.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    };
+    text.lines().filter_map(heading).map(anchor).collect()
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut broken = Vec::new();
+    let root = docs().join("..");
+    for path in chapters(&docs()).into_iter().chain([root.join("README.md"), root.join("SECURITY.md")]) {
+        let text = fs::read_to_string(&path).expect("it is there");
+        for link in links(&text).iter().filter(|link| !link.contains("://") && !link.is_empty()) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = if file.is_empty() { path.clone() } else { path.parent().expect("a folder").join(file) };
+            let has_anchor = || fs::read_to_string(&target).is_ok_and(|text| anchors(&text).contains(anchor));
+            if !target.exists() || (!anchor.is_empty() && !has_anchor()) {
+                broken.push(format!("{}: {link}", path.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn every_chapter_is_listed() {
+    let summary = fs::read_to_string(docs().join("SUMMARY.md")).expect("the table of contents");
+    let listed: BTreeSet<String> = links(&summary).into_iter().collect();
+    for path in chapters(&docs()) {
+        let name = path.strip_prefix(docs()).expect("below the manual").to_string_lossy().into_owned();
+        assert!(name == "SUMMARY.md" || listed.contains(&name), "{name} is not in SUMMARY.md");
+    }
+}
+
+/// Times differ from run to run.
+fn settled(text: &str) -> String {
+    let line = |line: &str| match line.rsplit_once("; ").filter(|(_, end)| end.ends_with(" s")) {
+        Some((before, _)) => format!("{before}; N.N s"),
+        None => line.to_owned(),
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Runs every `$ caulk ...` of the first chapter and compares; `CAULK_BLESS=1` writes what is printed today.
+#[test]
+fn transcripts_were_really_printed() {
+    if !have("clang-19") {
+        return;
+    }
+    let path = docs().join("first-steps.md");
+    let text = fs::read_to_string(&path).expect("it is there");
+    let (_, after) = text.split_once("```c\n").expect("a program");
+    let (source, _) = after.split_once("```").expect("a block has an end");
+    let project = Project::new(&[("tiny.c", source)]);
+    let mut written = String::new();
+    let mut blocks = text.split("```console\n");
+    written.push_str(blocks.next().unwrap_or_default());
+    for block in blocks {
+        let (transcript, rest) = block.split_once("```").expect("a block has an end");
+        let command = transcript.lines().next().and_then(|line| line.strip_prefix("$ caulk ")).expect("a command");
+        let run = project.run(&command.split(' ').collect::<Vec<_>>());
+        let printed = settled(&format!("{}{}", run.stdout, run.stderr));
+        written.push_str(&format!("```console\n$ caulk {command}\n{}\n```{rest}", printed.trim_end()));
+    }
+    if std::env::var_os("CAULK_BLESS").is_some() {
+        fs::write(&path, &written).expect("the repository is writable");
+    }
+    assert!(fs::read_to_string(&path).expect("it is there") == written, "CAULK_BLESS=1 writes:\n{written}");
+}

@@ -1,0 +1,100 @@
+//! What users install: the Debian package, the archive, and `cargo install`, made from the binary under test.
+
+mod project;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use project::{LEAK, Project, Run, finished, have};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
+}
+
+fn package(project: &Project, kind: &str) -> PathBuf {
+    let output = Command::new(root().join("scripts/package"))
+        .args([kind, env!("CARGO_BIN_EXE_caulk")])
+        .arg(project.path("packages"))
+        .env("PACKAGE_LEVEL", "1")
+        .output();
+    let run = finished(output.expect("the script can be run"));
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    PathBuf::from(run.stdout.trim_end())
+}
+
+fn run(program: &str, arguments: &[&str]) -> Run {
+    finished(Command::new(program).args(arguments).output().expect("it can be run"))
+}
+
+/// The installed program finds a leak.
+fn works(project: &Project, caulk: &Path) {
+    let mut command = Command::new(caulk);
+    command.current_dir(project.root()).args(["check", "-q", "a.c"]);
+    let run = finished(command.output().expect("it can be run"));
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    assert!(run.stdout.starts_with("a.c:7:5: `p` allocated by malloc() is not freed on return"), "{}", run.stdout);
+}
+
+#[test]
+fn the_debian_package() {
+    if !have("dpkg-deb") || !have("gzip") {
+        return;
+    }
+    let project = Project::new(&[("a.c", LEAK)]);
+    let deb = package(&project, "deb").display().to_string();
+    let control = run("dpkg-deb", &["--info", &deb]).stdout;
+    for part in ["Package: caulk", &format!("Version: {}", env!("CARGO_PKG_VERSION")), "clang-19", "libllvm19", "libz3"]
+    {
+        assert!(control.contains(part), "{part} is missing in {control}");
+    }
+    let folder = project.path("installed");
+    assert_eq!(run("dpkg-deb", &["--extract", &deb, &folder.display().to_string()]).status, 0);
+    works(&project, &folder.join("usr/bin/caulk"));
+    for file in
+        ["share/man/man1/caulk-check.1.gz", "share/bash-completion/completions/caulk", "share/doc/caulk/copyright"]
+    {
+        assert!(folder.join("usr").join(file).exists(), "{file}");
+    }
+}
+
+/// The archive has the libraries it needs, and uses its own.
+#[test]
+fn the_archive() {
+    if !have("tar") || !have("ldd") {
+        return;
+    }
+    let project = Project::new(&[("a.c", LEAK)]);
+    let archive = package(&project, "archive");
+    let arguments = ["-xzf", &archive.display().to_string(), "-C", &project.root().display().to_string()];
+    assert_eq!(run("tar", &arguments).status, 0);
+    let name = archive.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_suffix(".tar.gz")).expect("a name");
+    let caulk = project.path(name).join("bin/caulk");
+    works(&project, &caulk);
+    let libraries = run("ldd", &[&caulk.display().to_string()]).stdout;
+    let own = project.path(name).join("lib/caulk").canonicalize().expect("it brings libraries");
+    for library in ["libLLVM", "libz3"] {
+        let line = libraries.lines().find(|line| line.contains(library)).expect("it is linked");
+        let path = line.split(" => ").nth(1).and_then(|rest| rest.split(' ').next()).expect("it is found");
+        assert!(Path::new(path).canonicalize().expect("it is there").starts_with(&own), "{line}");
+    }
+}
+
+/// `cargo install --path crates/caulk` takes what `cargo build` takes: all the package needs is in the repository, by path.
+#[test]
+fn what_cargo_install_needs() {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--offline", "--locked", "--no-deps", "--format-version", "1"])
+        .current_dir(root())
+        .output();
+    let run = finished(output.expect("cargo can be run"));
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let metadata = project::json(&run.stdout);
+    let packages = metadata["packages"].as_array().expect("a list");
+    let caulk = packages.iter().find(|package| package["name"] == "caulk").expect("the program");
+    let kinds: Vec<&str> =
+        caulk["targets"].as_array().expect("a list").iter().filter_map(|t| t["kind"][0].as_str()).collect();
+    assert!(kinds.contains(&"bin"), "{kinds:?}");
+    let text = fs::read_to_string(root().join("docs/install.md")).expect("it is there");
+    assert!(text.contains("cargo install --locked --path crates/caulk"));
+}

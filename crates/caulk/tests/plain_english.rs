@@ -1,0 +1,144 @@
+//! Text for users is in plain English: the words of the field, not riddles. Help, manual, settings and messages are searched for words
+//! that were replaced; singular and plural are looked at where numbers are printed.
+
+mod project;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use project::{LEAK, Project};
+
+/// What not to write, and what to write instead. A space stands for any white space.
+const WORDS: [(&str, &str); 26] = [
+    ("mend", "fix"),
+    ("mended", "fixed"),
+    ("mending", "fixing"),
+    ("anew", "again"),
+    ("somebody", "an owner, a caller"),
+    ("somebody's", "owned"),
+    ("nobody", "no owner"),
+    ("nobody's", "without an owner"),
+    ("whoever", "the caller"),
+    ("swallow", "escape to unknown code"),
+    ("swallows", "escapes to unknown code"),
+    ("swallowed", "escaped to unknown code"),
+    ("blurred", "merged"),
+    ("hurrying", "draining"),
+    ("told apart", "distinguished"),
+    ("tell apart", "distinguish"),
+    ("stand apart", "are kept separate"),
+    ("stands apart", "is kept separate"),
+    ("what becomes of", "outcome"),
+    ("what became of", "outcome"),
+    ("by chance", "randomly"),
+    ("complain of", "warn about"),
+    ("complains of", "warns about"),
+    ("say nothing but", "print only"),
+    ("could have taken it, and did not", "does not take ownership of it"),
+    ("goes another way", "takes another path"),
+];
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// The words that should not be in a text.
+fn wrong(text: &str) -> Vec<String> {
+    let plain: String = text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
+    let stands_alone = |at: usize, length: usize| {
+        let before = plain[..at].chars().next_back();
+        let after = plain[at + length..].chars().next();
+        !before.is_some_and(is_word) && !after.is_some_and(|c| is_word(c) && c != '\'')
+    };
+    let found = WORDS.iter().filter(|(word, _)| plain.match_indices(word).any(|(at, w)| stands_alone(at, w.len())));
+    found.map(|(word, instead)| format!("{word:?}: write {instead:?}")).collect()
+}
+
+fn files(folder: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.expect("the folder can be read").path();
+        if path.is_dir() && !path.ends_with("schema") {
+            found.extend(files(&path, suffixes));
+        } else if path.extension().and_then(|s| s.to_str()).is_some_and(|suffix| suffixes.contains(&suffix)) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The string literals of Rust code; those of its tests are left out.
+fn literals(code: &str) -> String {
+    let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+    let mut text = String::new();
+    for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+        for literal in line.split('"').skip(1).step_by(2) {
+            text.push_str(literal);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+#[test]
+fn the_test_sees_the_words() {
+    assert_eq!(wrong("Nobody\n can mend it"), ["\"mend\": write \"fix\"", "\"nobody\": write \"no owner\""]);
+    assert_eq!(wrong("it is told\n  apart"), ["\"told apart\": write \"distinguished\""]);
+    assert_eq!(wrong("an amendment, recommended"), Vec::<String>::new());
+    assert_eq!(literals("let a = \"one\";\n// \"two\"\n#[cfg(test)]\nlet b = \"three\";"), "one\n");
+}
+
+#[test]
+fn help_manual_settings_and_messages() {
+    let root = Path::new(ROOT);
+    let mut texts: Vec<(String, String)> = Vec::new();
+    let project = Project::new(&[]);
+    let commands = [
+        "check",
+        "candidates",
+        "summaries",
+        "why",
+        "program",
+        "ir",
+        "prove",
+        "query",
+        "graph",
+        "capture",
+        "init",
+        "explain",
+        "completions",
+        "man",
+    ];
+    for command in commands {
+        texts.push((format!("caulk {command} --help"), project.run(&[command, "--help"]).stdout));
+    }
+    texts.push(("caulk --help".to_owned(), project.run(&["--help"]).stdout));
+    let mut documents = files(&root.join("docs"), &["md"]);
+    documents.extend(["README.md", "SECURITY.md", "CONTRIBUTING.md", "action.yml"].map(|name| root.join(name)));
+    documents.extend(files(&root.join("crates/caulk-report/src/html/assets"), &["js", "css"]));
+    documents.push(root.join("crates/caulk/src/settings/template.toml"));
+    for path in documents {
+        texts.push((path.display().to_string(), fs::read_to_string(&path).expect("it is there")));
+    }
+    for path in
+        files(&root.join("crates"), &["rs"]).iter().filter(|p| p.components().any(|part| part.as_os_str() == "src"))
+    {
+        texts.push((path.display().to_string(), literals(&fs::read_to_string(path).expect("it is there"))));
+    }
+    let found: Vec<String> = texts
+        .iter()
+        .flat_map(|(place, text)| wrong(text).into_iter().map(move |word| format!("{place}: {word}")))
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn one_and_many() {
+    let project = Project::new(&[("a.c", LEAK)]);
+    let run = project.run(&["check", "a.c"]);
+    run.says(&["caulk: 1 leak; 1 unit, 1 function, 1 candidate: 1 confirmed"]);
+    run.prints(&["a.c: 1 leak\n", "1 leak in 1 file: 1 forgotten; 1 of high confidence\n"]);
+    for wrong in ["1 leaks", "1 units", "1 functions", "1 candidates", "1 files"] {
+        assert!(!run.stdout.contains(wrong) && !run.stderr.contains(wrong), "{wrong}");
+    }
+}

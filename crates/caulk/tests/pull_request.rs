@@ -1,0 +1,242 @@
+//! How `caulk check` fits a project's work: named files of a database, what changed, baselines, and paths that do not depend on
+//! where it is started.
+
+mod project;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use project::{LEAK, Project, Run, finished, have, json};
+
+/// `take` frees what it is given, in another file than its callers: read alone, each of them says nothing.
+const KEEP: &str = "#include <stdlib.h>\nvoid take(char *p) { free(p); }\nchar *give(int n) { return malloc(n); }\n\
+    int lose(int n) {\n    char *q = give(n);\n    return q != 0;\n}\n";
+const USE: &str = "char *give(int);\nvoid take(char *);\nint forget(int n) {\n    char *p = give(n);\n    return p != 0;\n}\n\
+    int fine(int n) {\n    char *p = give(n);\n    take(p);\n    return n;\n}\n";
+
+fn two_files() -> Project {
+    Project::with_database(&[("lib/keep.c", KEEP), ("src/use.c", USE)], &["lib/keep.c", "src/use.c"])
+}
+
+fn at(project: &Project, folder: &str, arguments: &[&str]) -> Run {
+    let mut command = project.command(arguments);
+    finished(command.current_dir(project.path(folder)).output().expect("caulk can be run"))
+}
+
+/// The files in which something is lost.
+fn files(run: &Run) -> Vec<String> {
+    let found = json(&run.stdout);
+    let findings = found["findings"].as_array().expect("a list").clone();
+    let counts = |f: &&serde_json::Value| f["baseline"] != "unchanged" && f["suppression"].is_null();
+    findings.iter().filter(counts).map(|f| f["loss"]["file"].as_str().expect("a path").to_owned()).collect()
+}
+
+#[test]
+fn named_files_of_a_database_are_seen_with_all_others() {
+    let project = two_files();
+    let check = |more: &[&str]| project.run(&[&["check", "--format", "json", "-p", "."], more].concat());
+    assert_eq!(files(&check(&[])), ["lib/keep.c", "src/use.c"]);
+    let run = check(&["src/use.c"]);
+    assert_eq!((run.status, files(&run)), (1, vec!["src/use.c".to_owned()]));
+    assert_eq!(files(&check(&["lib"])), ["lib/keep.c"]);
+    assert_eq!(files(&check(&["--only", "src/**"])), ["src/use.c"]);
+    let run = project.run(&["check", "-p", ".", "src/use.c"]);
+    run.prints(&["1 leak in 1 file", "src/use.c:5"]);
+    check(&["src/use.c", "--write-baseline", "b.txt"]).fails(&["a baseline of some files would forget the others"]);
+}
+
+#[test]
+fn what_is_excluded_is_analysed_and_what_is_skipped_is_not() {
+    let project = two_files();
+    let check = |more: &[&str]| project.run(&[&["check", "--format", "json"], more].concat());
+    let run = check(&["--exclude", "lib/**"]);
+    assert_eq!((run.status, files(&run)), (1, vec!["src/use.c".to_owned()]), "the body of give() is known");
+    let run = check(&["--skip", "lib/**"]);
+    assert_eq!((run.status, files(&run)), (0, vec![]), "nothing is known of give()");
+    check(&["--exclude", "a["]).fails(&["bad pattern `a[`"]);
+    fs::write(project.path("caulk.toml"), "exclude = [\"lib\"]\n").expect("writable");
+    assert_eq!(files(&check(&[])), ["src/use.c"]);
+    fs::write(project.path("caulk.toml"), "skip = [\"lib\"]\n").expect("writable");
+    assert_eq!(files(&check(&[])), Vec::<String>::new());
+}
+
+/// The same report, the same fingerprints, the same cache, from wherever it is asked for.
+#[test]
+fn the_current_folder_makes_no_difference() {
+    let project = two_files();
+    for from in ["settings", "database", "git"] {
+        match from {
+            "settings" => fs::write(project.path("caulk.toml"), "").expect("writable"),
+            "database" => fs::remove_file(project.path("caulk.toml")).expect("it is there"),
+            _ => fs::create_dir(project.path(".git")).expect("writable"),
+        }
+        let top = at(&project, ".", &["check", "--format", "json"]);
+        let below = at(&project, "src", &["check", "--format", "json"]);
+        let root = project.root();
+        let outside = Command::new(env!("CARGO_BIN_EXE_caulk"))
+            .current_dir("/")
+            .args(["check", "--format", "json", "-p"])
+            .arg(&root)
+            .output();
+        let outside = finished(outside.expect("caulk can be run"));
+        assert_eq!(files(&top), ["lib/keep.c", "src/use.c"], "{from}");
+        assert_eq!(top.stdout, below.stdout, "{from}");
+        assert_eq!(top.stdout, outside.stdout, "{from}");
+        assert!(!project.path("src/.caulk").exists() && !Path::new("/.caulk").exists(), "one cache, {from}");
+        assert_eq!(fs::read_dir(project.path(".caulk/units")).expect("the cache").count(), 2, "{from}");
+    }
+}
+
+#[test]
+fn settings_are_those_of_the_project() {
+    let project = two_files();
+    fs::write(project.path("caulk.toml"), "[[ignore]]\npath = \"lib/**\"\nreason = \"known\"\n").expect("writable");
+    assert_eq!(files(&at(&project, "src", &["check", "--format", "json"])), ["src/use.c"]);
+    assert_eq!(files(&at(&project, "src", &["check", "--format", "json", "--no-config"])).len(), 2);
+}
+
+#[test]
+fn the_folder_that_paths_are_relative_to_can_be_named() {
+    let project = two_files();
+    assert_eq!(files(&project.run(&["check", "--format", "json", "--root", "src"]))[1], "use.c");
+    project.run(&["check", "--root", "nowhere"]).fails(&["nowhere cannot be the project's directory"]);
+    let run = at(&project, "src", &["check"]);
+    run.says(&["paths are relative to "]);
+    assert!(!at(&project, ".", &["check"]).stderr.contains("paths are relative to "));
+}
+
+/// A baseline knows a finding again after what people do to code that has nothing to do with it.
+#[test]
+fn baselines_survive_changes_of_form() {
+    let project = Project::new(&[("a.c", LEAK)]);
+    assert_eq!(project.run(&["check", "a.c", "--write-baseline", "known.txt"]).status, 0);
+    let check = |project: &Project| project.run(&["check", "a.c", "--baseline", "known.txt"]).status;
+    assert_eq!(check(&project), 0);
+    let forms = [
+        ("a renamed function", LEAK.replace("leak(", "lose(")),
+        ("a wrapped line", LEAK.replace("char *p = malloc(n);", "char *p =\n        malloc(\n            n);")),
+        ("lines before it", LEAK.replace("int leak", "int other(void);\n\nint leak")),
+    ];
+    for (what, text) in forms {
+        assert_ne!(text, LEAK);
+        fs::write(project.path("a.c"), text).expect("writable");
+        assert_eq!(check(&project), 0, "{what}");
+    }
+    let second = format!("{LEAK}{}", LEAK.replace("leak(", "lose(").replace("#include <stdlib.h>\n", ""));
+    fs::write(project.path("a.c"), second).expect("writable");
+    assert_eq!(check(&project), 1, "one more of the same shape is new");
+}
+
+fn git(project: &Project, arguments: &[&str]) {
+    let mut command = Command::new("git");
+    command.current_dir(project.root()).args(["-c", "user.name=n", "-c", "user.email=e", "-c", "commit.gpgsign=false"]);
+    let output = command.args(arguments).output().expect("git can be run");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn what_changed_since_a_commit() {
+    if !have("git") {
+        return;
+    }
+    let before = "#include <stdlib.h>\nint old(int n) {\n    char *p = malloc(n);\n    return p != 0;\n}\n\
+        int frees(int n) {\n    char *p = malloc(n);\n    int is_there = p != 0;\n    free(p);\n    n++;\n    return n + is_there;\n}\n";
+    let project = Project::with_database(&[("a.c", before)], &["a.c"]);
+    git(&project, &["init", "-q"]);
+    git(&project, &["add", "a.c"]);
+    git(&project, &["commit", "-qm", "before"]);
+    let check = |more: &[&str]| {
+        project.run(&[&["check", "--changed-since", "HEAD", "--no-cache", "--format", "json"], more].concat())
+    };
+    assert_eq!((check(&[]).status, files(&check(&[])).len()), (0, 0), "the old leak is known");
+    project
+        .run(&["check", "--changed-since", "HEAD"])
+        .prints(&["no leaks", "1 more is known: no line of the path changed"]);
+
+    // What was freed is freed no more: no line of the path is new, something is gone from between them.
+    fs::write(project.path("a.c"), before.replace("    free(p);\n", "")).expect("writable");
+    let run = check(&[]);
+    assert_eq!((run.status, files(&run).len()), (1, 1), "{}", run.stdout);
+    assert!(run.stdout.contains("\"function\": \"frees\""));
+
+    fs::write(project.path("a.c"), before).expect("writable");
+    fs::write(project.path("new.c"), LEAK).expect("writable");
+    let run = check(&["-p", ".", "new.c", "a.c"]);
+    assert_eq!((run.status, files(&run)), (1, vec!["new.c".to_owned()]), "a file that is not in the commit is new");
+
+    project.run(&["check", "--changed-since", "nothing"]).fails(&["there is no commit \"nothing\""]);
+    project.run(&["check", "--changed-since=--output=x"]).fails(&["there is no commit"]);
+    let plain = Project::with_database(&[("a.c", before)], &["a.c"]);
+    plain.run(&["check", "--changed-since", "HEAD"]).fails(&["--changed-since needs a git repository"]);
+}
+
+#[test]
+fn a_place_for_the_report_is_checked_before_the_work() {
+    let project = Project::new(&[("a.c", "this does not compile"), ("folder/x", "")]);
+    let fails_at_once = |arguments: &[&str], part: &str| {
+        let run = project.run(&[&["check", "a.c"], arguments].concat());
+        run.fails(&[part]);
+        assert!(!run.stderr.contains("was not read"), "clang was run first:\n{}", run.stderr);
+    };
+    fails_at_once(&["-o", "/nonexistent/x"], "cannot write /nonexistent/x");
+    fails_at_once(&["-o", "folder"], "cannot write folder: it is a folder");
+    fails_at_once(&["--write-baseline", "/nonexistent/x"], "cannot write /nonexistent/x");
+    fails_at_once(&["--format", "html", "-o", "folder"], "cannot write folder: the folder holds something");
+}
+
+#[test]
+fn several_databases() {
+    let entry = r#"[{"directory": "@ROOT@", "file": "a.c", "command": "cc -c a.c"}]"#;
+    let files = [("a.c", LEAK), ("build-a/compile_commands.json", entry), ("build-b/compile_commands.json", entry)];
+    let project = Project::new(&files);
+    let chosen = "reading build-a/compile_commands.json; there is also build-b/compile_commands.json (-p DIR chooses)";
+    project.run(&["check"]).says(&[chosen]);
+    assert!(!project.run(&["check", "-p", "build-b"]).stderr.contains("there is also"));
+}
+
+#[test]
+fn a_misspelt_rule_is_told() {
+    let source = LEAK.replace("    return 0;", "    return 0; // caulk: ignore forgoten \"it is fine\"");
+    let project = Project::new(&[("a.c", &source)]);
+    let run = project.run(&["check", "a.c"]);
+    assert_eq!(run.status, 1);
+    run.prints(&["a.c:7: this suppression names \"forgoten\", which is no rule; did you mean forgotten?"]);
+}
+
+#[test]
+fn a_field_and_its_allocator_in_a_line_with_others() {
+    let source = "#include <stdlib.h>\nstruct S { char *a, *b; };\nstruct S *make(void) {\n    struct S *s = malloc(sizeof *s);\n    \
+        if (!s)\n        return 0;\n    s->a = malloc(1); s->b = calloc(2, 1);\n    return s;\n}\n\
+        void end(struct S *s) {\n    free(s->a);\n    free(s);\n}\n\
+        void end_all(struct S *s) {\n    free(s->a);\n    free(s->b);\n    free(s);\n}\n";
+    let project = Project::new(&[("a.c", source)]);
+    project.run(&["check", "a.c"]).prints(&["`S.b` is allocated by calloc()"]);
+}
+
+#[test]
+fn a_place_is_enough_to_ask_about_it() {
+    let project = Project::new(&[("a.c", &LEAK.replace("malloc(n)", "malloc(N)"))]);
+    for flags in [&["--", "-DN=3"][..], &[]] {
+        let run = project.run(&[&["why", "a.c:3"], flags].concat());
+        assert_eq!(run.status, if flags.is_empty() { 2 } else { 0 }, "{}", run.stderr);
+        assert!(!run.stderr.contains("database"), "{}", run.stderr);
+    }
+    let run = project.run(&["query", "a.c:7", "--", "-DN=3"]);
+    assert_ne!(run.status, 2, "{}", run.stderr);
+}
+
+/// Answers come while the prover still works on others: the first is there before the last.
+#[test]
+fn proofs_are_told_one_by_one() {
+    use std::io::{BufRead, BufReader};
+    let many: String = (0..40).map(|i| format!("void f{i}(int n) {{ char *p = malloc(n); free(p); }}\n")).collect();
+    let project = Project::new(&[("a.c", &format!("#include <stdlib.h>\n{many}"))]);
+    let mut command = project.command(&["prove", "-q", "a.c", "--jobs", "1"]);
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().expect("caulk can be run");
+    let lines: Vec<String> =
+        BufReader::new(child.stdout.take().expect("piped")).lines().map(|line| line.expect("text")).collect();
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    assert!(lines[0].starts_with("a.c:2: f0: proved") && lines[39].starts_with("a.c:41: f39: proved"), "{lines:?}");
+    assert_eq!(lines.len(), 44, "forty answers, and a table");
+}

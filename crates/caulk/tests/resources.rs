@@ -1,0 +1,93 @@
+//! The rules besides `lost` and `forgotten`: what main still holds at exit, and resources that are not closed.
+
+mod project;
+
+use project::{Project, Run, json};
+
+const HELD: &str = "#include <stdlib.h>\nint main(void) {\n    char *p = malloc(10);\n    return 0;\n}\n";
+
+fn rules(run: &Run) -> Vec<(String, u64)> {
+    let found = json(&run.stdout);
+    let findings = found["findings"].as_array().expect("a list").clone();
+    let of = |f: &serde_json::Value| {
+        (f["kind"].as_str().expect("a rule").to_owned(), f["loss"]["line"].as_u64().expect("a line"))
+    };
+    findings.iter().map(of).collect()
+}
+
+#[test]
+fn what_main_holds_at_exit_is_a_note() {
+    let project = Project::with_database(&[("a.c", HELD)], &["a.c"]);
+    let run = project.run(&["check", "a.c"]);
+    assert_eq!(run.status, 0, "a note is no failure: {}", run.stdout);
+    run.prints(&[
+        "note[held-at-exit, CWE-401]: `p` allocated by malloc() is still held at exit",
+        "a.c:4:5",
+        "no leaks, 1 note in 1 file",
+    ]);
+    let run = project.run(&["check"]);
+    assert_eq!(run.status, 0);
+    run.prints(&["no leaks\n", "1 object is still held by main at exit; --at-exit shows it"]);
+    project.run(&["check", "--at-exit"]).prints(&["note[held-at-exit, "]);
+    assert!(!project.run(&["check", "a.c", "--at-exit=false"]).stdout.contains("note["));
+    let sarif = json(&project.run(&["check", "a.c", "--format", "sarif"]).stdout);
+    let results = sarif["runs"][0]["results"].as_array().expect("a list");
+    let levels: Vec<_> = results.iter().map(|result| (&result["ruleId"], &result["level"])).collect();
+    assert_eq!(levels, [(&"held-at-exit".into(), &"note".into())]);
+    project.run(&["check", "a.c", "--format", "github"]).prints(&["::notice file=a.c,line=4"]);
+}
+
+/// What globals reach has an owner, and what main loses before its end is a leak.
+#[test]
+fn what_is_not_held_at_exit() {
+    let globals =
+        "#include <stdlib.h>\nstatic char *kept;\nint main(void) {\n    kept = malloc(10);\n    return 0;\n}\n";
+    let lost = "#include <stdlib.h>\nint main(int n, char **v) {\n    char *p = malloc(10);\n    if (n > 3)\n        p = v[0];\n    \
+        while (n > 4)\n        n--;\n    free(p);\n    return n;\n}\n";
+    let project = Project::new(&[("globals.c", globals), ("lost.c", lost)]);
+    assert_eq!(rules(&project.run(&["check", "globals.c", "--format", "json"])), []);
+    assert_eq!(rules(&project.run(&["check", "lost.c", "--format", "json"])), [("lost".to_owned(), 5)]);
+}
+
+#[test]
+fn streams_and_directories() {
+    let source = "#include <stdio.h>\n#include <dirent.h>\n#include <sys/mman.h>\n\
+        int leak(const char *name) {\n    FILE *f = fopen(name, \"r\");\n    if (!f)\n        return -1;\n    return getc(f);\n}\n\
+        int fine(const char *name) {\n    FILE *f = fopen(name, \"r\");\n    if (!f)\n        return -1;\n    \
+        int c = getc(f);\n    fclose(f);\n    return c;\n}\n\
+        int entries(const char *name) {\n    DIR *d = opendir(name);\n    if (!d)\n        return -1;\n    \
+        return readdir(d) != 0;\n}\n\
+        int map(int fd) {\n    char *p = mmap(0, 10, PROT_READ, MAP_PRIVATE, fd, 0);\n    if (p == MAP_FAILED)\n        \
+        return -1;\n    return p[0];\n}\n";
+    let project = Project::new(&[("a.c", source)]);
+    let found = |more: &[&str]| rules(&project.run(&[&["check", "a.c", "--format", "json"], more].concat()));
+    let resource = |line: u64| ("resource".to_owned(), line);
+    assert_eq!(found(&[]), [resource(8), resource(22)]);
+    assert_eq!(found(&["--resources", "none"]), [resource(22)]);
+    assert_eq!(found(&["--resources", "all"]), [resource(8), resource(22), resource(28)]);
+    let run = project.run(&["check", "a.c"]);
+    assert_eq!(run.status, 1);
+    run.prints(&["leak[resource, CWE-775]: `f` opened by fopen() is not closed on return", "2 resource"]);
+    project.run(&["explain", "resource"]).prints(&["# resource", "--resources"]);
+    project.run(&["explain", "CWE-775"]).prints(&["resource "]);
+}
+
+#[test]
+fn descriptors() {
+    let source = "#include <fcntl.h>\n#include <stdio.h>\n#include <unistd.h>\n#include <sys/socket.h>\nstruct S { int fd; };\n\
+        int leak(const char *n) {\n    int fd = open(n, O_RDONLY);\n    if (fd < 0)\n        return -1;\n    return 0;\n}\n\
+        int fine(const char *n) {\n    int fd = open(n, O_RDONLY);\n    if (fd == -1)\n        return -1;\n    close(fd);\n    return 0;\n}\n\
+        int given(const char *n) {\n    return open(n, O_RDONLY);\n}\n\
+        void kept(struct S *s) {\n    s->fd = socket(1, 2, 3);\n}\n\
+        FILE *stream(const char *n) {\n    int fd = open(n, O_RDONLY);\n    if (fd < 0)\n        return NULL;\n    \
+        FILE *f = fdopen(fd, \"r\");\n    if (!f)\n        close(fd);\n    return f;\n}\n\
+        int served(int s) {\n    int c = accept(s, 0, 0);\n    if (c < 0)\n        return -1;\n    \
+        if (write(c, \"x\", 1) != 1)\n        return -2;\n    close(c);\n    return 0;\n}\n";
+    let project = Project::new(&[("a.c", source)]);
+    let all = project.run(&["check", "a.c", "--format", "json", "--resources", "all"]);
+    assert_eq!(rules(&all), [("resource".to_owned(), 10), ("resource".to_owned(), 38)], "{}", all.stdout);
+    assert_eq!(rules(&project.run(&["check", "a.c", "--format", "json"])), []);
+    project
+        .run(&["check", "a.c", "--resources", "all"])
+        .prints(&["descriptor opened by open() ", "1. the descriptor is opened by open()"]);
+}
