@@ -27,6 +27,13 @@ impl Machine<'_> {
         if summary.no_return {
             return smallvec![];
         }
+        for (param, relation) in &summary.demands {
+            if let Some(argument) = site.args.get(*param as usize)
+                && self.assume(&mut state, *argument, *relation) == Verdict::Contradiction
+            {
+                return smallvec![];
+            }
+        }
         let result = self.result_of(&state, site, summary);
         if (summary.nonnull_result || site.call.flags.nonnull_result)
             && let Some(result) = result

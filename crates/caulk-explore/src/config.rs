@@ -48,7 +48,7 @@ impl Default for ExploreConfig {
     fn default() -> Self {
         Self {
             max_steps: 6_000,
-            max_replay_steps: 12_000,
+            max_replay_steps: 16_000,
             max_states: 8,
             concrete_rounds: 2,
             max_callee_size: 160,

@@ -24,6 +24,16 @@ impl Case {
         self.needs.iter().find(|(path, _)| is_result(path)).map(|(_, relation)| *relation)
     }
 
+    /// Whether no call can be in one of the first cases and in one of the second, by its arguments alone.
+    pub fn exclude_by_arguments(some: &[Case], others: &[Case]) -> bool {
+        let is_argument = |path: &AccessPath| path.steps.is_empty() && matches!(path.root, PathRoot::Param(_));
+        let excludes = |a: &Case, b: &Case| {
+            let opposite = |known: &Known| b.needs.iter().any(|k| k.0 == known.0 && k.1.contradicts(known.1));
+            a.needs.iter().any(|known| is_argument(&known.0) && opposite(known))
+        };
+        !some.is_empty() && !others.is_empty() && some.iter().all(|a| others.iter().all(|b| excludes(a, b)))
+    }
+
     /// The case that covers both: what either needs, and what both leave.
     pub fn join(&self, other: &Case) -> Case {
         let masks = self.masks.iter().filter(|mask| other.masks.contains(mask)).cloned().collect();
@@ -80,6 +90,15 @@ mod tests {
         let one = case(0, &[(parameter(0), Relation::NONZERO), (parameter(1), Relation::Eq(3))]);
         let other = case(0, &[(parameter(1), Relation::Eq(7))]);
         assert_eq!(Case::merge(vec![one, other], 4), [case(0, &[(parameter(1), Relation::at_least(1))])]);
+    }
+
+    #[test]
+    fn arguments_exclude_cases() {
+        let with = case(1, &[(parameter(0), Relation::NONZERO)]);
+        let without = case(1, &[(parameter(0), Relation::ZERO)]);
+        assert!(Case::exclude_by_arguments(&[with.clone()], &[without.clone()]));
+        assert!(!Case::exclude_by_arguments(&[with.clone(), without.clone()], &[without]));
+        assert!(!Case::exclude_by_arguments(&[with], &[case(0, &[])]));
     }
 
     #[test]

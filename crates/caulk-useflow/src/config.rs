@@ -59,7 +59,7 @@ impl Default for UseflowConfig {
             max_actions: 64,
             max_rounds: 4,
             max_chain: 8,
-            max_opaque_chain: 5,
+            max_opaque_chain: 7,
             max_callback_depth: 2,
             max_targets: 16,
             at_exit: false,

@@ -145,7 +145,7 @@ fn follow(summarizer: &mut Summarizer<'_>, cell: Cell) -> Option<Exits> {
     let held = summarizer.view.values.loaded(cell)?;
     let first = given_start(&mut summarizer.view, &mut summarizer.history, held);
     let flow = Propagation::run(&mut summarizer.view, &mut summarizer.history, Start::Entry, vec![first]);
-    (!flow.cut).then_some(flow.exits)
+    (!flow.is_incomplete).then_some(flow.exits)
 }
 
 /// Owning fields that a function leaves alone which frees most of the others.

@@ -364,8 +364,13 @@ pub fn effect_of<'a>(
     };
     // Where more may be called than was found, they may do anything to what they are given.
     let effect = CallEffect { summary, unknown: site.outcome != Outcome::Resolved };
-    let tells =
-        |s: &Summary| s.nonnull_result || s.result_inside.is_some() || s.holding.is_some() || !s.ensures.is_empty();
+    let tells = |s: &Summary| {
+        !s.demands.is_empty()
+            || s.nonnull_result
+            || s.result_inside.is_some()
+            || s.holding.is_some()
+            || !s.ensures.is_empty()
+    };
     let says_something = |s: &Summary| !s.is_empty() || tells(s);
     (effect.unknown || says_something(&effect.summary)).then_some(effect)
 }

@@ -255,6 +255,27 @@ pub(crate) fn lacks(view: &mut View<'_>, cases: &[Case], exit: &(InstId, Alterna
     !cases.is_empty() && cases.iter().all(|case| case.needs.iter().any(is_excluded))
 }
 
+/// What is known of each argument wherever the function returns.
+pub(crate) fn known_at_all(view: &mut View<'_>, exits: &[(InstId, Alternative)]) -> Vec<(u32, Relation)> {
+    let mut known: Option<Vec<Known>> = None;
+    for (exit, alternative) in exits {
+        let mut facts = facts_of_caller(view, *exit, alternative);
+        facts.retain(|(path, _)| path.steps.is_empty());
+        match &mut known {
+            None => known = Some(facts),
+            Some(known) => known.retain(|k| facts.iter().any(|f| f.0 == k.0 && f.1.implies(k.1))),
+        }
+    }
+    let argument = |(path, relation): Known| match path.root {
+        PathRoot::Param(index) => Some((index, relation)),
+        _ => None,
+    };
+    let mut arguments: Vec<(u32, Relation)> = known.into_iter().flatten().filter_map(argument).collect();
+    arguments.sort();
+    arguments.dedup();
+    arguments
+}
+
 /// What a caller finds in its memory at an exit, where the function has written there.
 fn leaves(view: &mut View<'_>, (exit, alternative): &(InstId, Alternative)) -> Vec<Known> {
     let here = (view.homes[*exit], *exit);

@@ -17,6 +17,7 @@ mod config;
 mod containers;
 mod contract;
 mod counters;
+mod dereferenced;
 mod destructors;
 mod dot;
 mod exceptions;

@@ -6,12 +6,13 @@ use caulk_memory::{AccessPath, Offset, PathRoot, Relation, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::FuncId;
 use caulk_rules::Rule;
-use caulk_summary::{BlockId, Destination, Guard, Subject};
+use caulk_summary::{BlockId, Destination, Guard, Subject, Summary};
 use rustc_hash::FxHashSet;
 
 use crate::alternative::Alternative;
 use crate::births::Renewals;
 use crate::cases::start_in_cases;
+use crate::dereferenced::is_dereferenced;
 use crate::fact_list::learn;
 use crate::facts::{Fact, FactList, Key};
 use crate::function::{Resolved, View};
@@ -111,6 +112,7 @@ fn fresh_block(
     // The further away what surely allocates, the less is left of the conditions on the way to it.
     let is_near = usize::from(object.doubt) <= view.config.max_opaque_chain;
     let is_near = is_near && view.config.rules.is_on(Rule::OpaqueBlocks);
+    let is_sole = view.config.rules.is_on(Rule::SoleResults) && is_only_returned(summary, BlockId(index));
     for action in &summary.actions {
         if action.subject != Subject::Alloc(BlockId(index)) {
             continue;
@@ -145,6 +147,12 @@ fn fresh_block(
                 object.is_opaque = true;
                 view.config.rules.note(Rule::OpaqueBlocks, 1);
             }
+            // A result that is sometimes a block of the caller's own, where nothing else ever holds that block.
+            Guard::Hidden if is_near && is_sole && !summary.cut => {
+                object.hidden = false;
+                object.is_opaque = true;
+                view.config.rules.note(Rule::SoleResults, 1);
+            }
             Guard::Hidden | Guard::Limited(..) | Guard::Unsure => {}
         }
     }
@@ -163,7 +171,7 @@ fn fresh_block(
 }
 
 /// How many calls are on the way to what surely allocates, this one included if nothing tells whether it hands the block out.
-fn doubt_of(view: &View<'_>, index: u32, block: &caulk_summary::Block, summary: &caulk_summary::Summary) -> u8 {
+fn doubt_of(view: &View<'_>, index: u32, block: &caulk_summary::Block, summary: &Summary) -> u8 {
     let is_told =
         |action: &caulk_summary::Action| action.subject == Subject::Alloc(BlockId(index)) && !action.guard.is_hidden();
     if summary.actions.iter().any(is_told) {
@@ -172,6 +180,12 @@ fn doubt_of(view: &View<'_>, index: u32, block: &caulk_summary::Block, summary: 
     // Beyond the bound it does not matter how far it is: summaries of functions that call each other must settle.
     let most = u8::try_from(view.config.max_opaque_chain).unwrap_or(u8::MAX - 1) + 1;
     block.doubt.saturating_add(1).min(most)
+}
+
+/// Whether a block has no other way out of a function than as its result.
+fn is_only_returned(summary: &Summary, block: BlockId) -> bool {
+    let is_result = |to: &Destination| matches!(to, Destination::Store(path) if path.root == PathRoot::Return && path.steps.is_empty());
+    summary.actions.iter().filter(|a| a.subject == Subject::Alloc(block)).all(|a| is_result(&a.to))
 }
 
 /// Whether a path is in memory that the caller gives.
@@ -220,6 +234,7 @@ pub(crate) fn given(view: &mut View<'_>, call: InstId, path: &AccessPath, relati
     match view.resolve(call, path) {
         Some(Resolved::Operand(operand)) => match view.evident(operand) {
             Some(known) if known.contradicts(relation) => None,
+            _ if relation == Relation::ZERO && is_dereferenced(view, call, operand) => None,
             Some(known) if known.implies(relation) => Some(Vec::new()),
             _ => {
                 if let Some(fact) = view.keys.of_truth(view.body, &view.values, operand, relation) {

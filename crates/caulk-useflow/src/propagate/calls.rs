@@ -12,7 +12,7 @@ use super::{Propagation, names};
 use crate::alternative::{Alternative, Status};
 use crate::cases::count_what_is_filled;
 use crate::fact_list::{keep_shared, learn};
-use crate::facts::Fact;
+use crate::facts::{Fact, number_of};
 use crate::function::Resolved;
 use crate::history::Event;
 
@@ -37,7 +37,7 @@ impl Propagation<'_, '_> {
             self.view.forget_written(inst, &mut current.facts);
             return true;
         };
-        if effect.summary.no_return {
+        if effect.summary.no_return || !self.meets_demands(inst, &effect.summary, current) {
             return false;
         }
         if current.status == Status::Absent && self.avoided.is_none() && !effect.summary.blocks.is_empty() {
@@ -64,6 +64,26 @@ impl Propagation<'_, '_> {
                 && self.overwritten_by(inst, &effect.summary, current, split);
         }
         goes_on
+    }
+
+    /// Learns what the arguments must be for the callee to return. False where they cannot be.
+    fn meets_demands(&mut self, inst: InstId, summary: &Summary, current: &mut Alternative) -> bool {
+        let body = self.view.body;
+        let Some(call) = body.insts[inst].call() else { return true };
+        for (param, relation) in &summary.demands {
+            let Some(argument) = call.args.get(*param as usize) else { continue };
+            if body.constant(*argument).and_then(number_of).is_some_and(|number| !relation.holds(number)) {
+                return false;
+            }
+            self.view.keys.here = (self.view.homes[inst], inst);
+            let key = self.view.keys.of_operand(body, &self.view.values, *argument);
+            if let Some(key) = key
+                && !learn(&mut current.facts, (key, *relation), self.view.config.max_facts)
+            {
+                return false;
+            }
+        }
+        true
     }
 
     fn note_facts(&mut self, inst: InstId, current: &Alternative) {

@@ -105,11 +105,16 @@ impl<'v, 'a> Propagation<'v, 'a> {
         Self::run_from(view, history, Start::Entry, vec![absent], Some((call, failure)))
     }
 
-    /// Follows no object, only what every path to an allocation has learnt.
-    pub(crate) fn scout(view: &'v mut View<'a>, history: &'v mut History) -> FxHashMap<InstId, FactList> {
+    /// Follows no object, only what is known where the function returns.
+    pub(crate) fn ends(view: &'v mut View<'a>, history: &'v mut History) -> Flow {
         let mut nothing = Alternative::new(crate::history::NONE);
         nothing.status = Status::Absent;
-        Self::run_from(view, history, Start::Entry, vec![nothing], None).facts_at
+        Self::run_from(view, history, Start::Entry, vec![nothing], None)
+    }
+
+    /// Follows no object, only what every path to an allocation has learnt.
+    pub(crate) fn scout(view: &'v mut View<'a>, history: &'v mut History) -> FxHashMap<InstId, FactList> {
+        Self::ends(view, history).facts_at
     }
 
     fn run_from(

@@ -49,7 +49,7 @@ impl Summarizer<'_> {
         let first = given_start(&mut self.view, &mut self.history, value);
         let own_cell = first.cells.first().copied();
         let flow = Propagation::run(&mut self.view, &mut self.history, Start::Entry, vec![first]);
-        self.report.summary.cut |= flow.cut;
+        self.report.summary.cut |= flow.is_incomplete;
         if flow.is_incomplete {
             self.not_known.insert(path.root);
         }

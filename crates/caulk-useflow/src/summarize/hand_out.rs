@@ -61,8 +61,15 @@ impl Summarizer<'_> {
         alternative.holders().any(|cell| is_elsewhere(&cell))
     }
 
-    /// Actions for a block that leaves the function.
-    pub(super) fn hand_out(&mut self, object: &Fresh, handed: Vec<(Exit, Vec<AccessPath>)>, others: Vec<Exit>) {
+    /// Actions for a block that leaves the function. `is_kept`: on some of the other ways another owner has it; where nothing tells
+    /// which these are, a result may be that owner's.
+    pub(super) fn hand_out(
+        &mut self,
+        object: &Fresh,
+        handed: Vec<(Exit, Vec<AccessPath>)>,
+        others: Vec<Exit>,
+        is_kept: bool,
+    ) {
         let mut paths: Vec<AccessPath> = handed.iter().flat_map(|(_, p)| p.clone()).collect();
         paths.sort();
         paths.dedup();
@@ -75,7 +82,9 @@ impl Summarizer<'_> {
         let kept = &self.kept_returns;
         let is_shared = |handed: &[(Exit, Vec<AccessPath>)]| {
             handed.iter().any(|((exit, _), paths)| {
-                kept.contains(&(*exit, object.call)) && !paths.iter().any(|p| p.root == PathRoot::Return)
+                let is_globals = paths.iter().any(|p| matches!(p.root, PathRoot::Global(_)));
+                let is_anothers = is_globals || kept.contains(&(*exit, object.call));
+                is_anothers && !paths.iter().any(|p| p.root == PathRoot::Return)
             })
         };
         let roots = |paths: &[AccessPath]| paths.iter().map(|p| p.root).collect::<BTreeSet<_>>().len();
@@ -88,7 +97,10 @@ impl Summarizer<'_> {
         let mut cases = cases(&mut self.view, &exits);
         cases.iter_mut().for_each(|case| case.needs.extend(object.filled.iter().cloned()));
         let blocks = &mut self.report.summary.blocks;
-        let id = match block_returned_already(&self.report.summary.actions, &paths, &to_return) {
+        let returned = block_returned_already(&self.report.summary.actions, &paths, &to_return);
+        // Blocks that different arguments choose stay separate: an arena's is also in its list, where there is an arena.
+        let is_chosen = |id: &BlockId| Case::exclude_by_arguments(&blocks[id.0 as usize].cases, &cases);
+        let id = match returned.filter(|id| !self.world.config.rules.applies(Rule::ChosenBlocks, is_chosen(id))) {
             Some(id) => {
                 let known = &mut blocks[id.0 as usize].cases;
                 *known = Case::merge(known.iter().chain(&cases).cloned().collect(), MAX_CASES);
@@ -112,6 +124,9 @@ impl Summarizer<'_> {
                 // Where the caller has not given what the block needs there is none, and it knows.
                 did_not.retain(|exit| !lacks(&mut self.view, &cases, exit));
                 guard = self.guard_of_place(object, &path, is_hidden, is_shared, &did, did_not);
+            }
+            if is_kept && guard == Guard::Hidden && path == to_return {
+                guard = Guard::Unsure;
             }
             let subject = Subject::Alloc(id);
             let same = self
@@ -142,11 +157,12 @@ impl Summarizer<'_> {
         match (is_hidden, is_result) {
             // A pointer to what something else of the caller's holds too may be no more than that.
             (true, _) if is_shared => Guard::Unsure,
+            (true, true) if object.hidden => Guard::Unsure,
             (true, _) => Guard::Hidden,
             // On other ways it is a holder's, and whoever calls cannot tell.
             (false, true) if is_shared => match guard_of_result(&mut self.view, did, did_not) {
                 Guard::Given(path, relation) if path.steps.is_empty() => Guard::Given(path, relation),
-                _ => Guard::Hidden,
+                _ => Guard::Unsure,
             },
             (false, true) => guard_of_result(&mut self.view, did, did_not),
             (false, false) => self.guard_of_out_parameter(object, did, did_not),
@@ -262,6 +278,7 @@ fn weaker(a: &Guard, b: &Guard) -> Guard {
         (Guard::Always, _) | (_, Guard::Always) => Guard::Always,
         (Guard::Told(x, _), Guard::Told(y, _)) if x == y => Guard::Told(*x, None),
         (Guard::Told(x, _), _) | (_, Guard::Told(x, _)) if *x == Relation::NONZERO => Guard::Told(*x, None),
+        (Guard::Unsure, _) | (_, Guard::Unsure) => Guard::Unsure,
         _ => Guard::Hidden,
     }
 }

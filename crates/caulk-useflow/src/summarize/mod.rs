@@ -4,7 +4,7 @@ use caulk_rules::Rule;
 use std::collections::BTreeSet;
 
 use caulk_ir::{Body, DominatorTree, Inst, InstId};
-use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueNode};
+use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueNode};
 use caulk_models::Models;
 use caulk_program::{FuncId, Program, TypeId};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
@@ -16,7 +16,7 @@ use crate::candidate::Candidate;
 use crate::config::UseflowConfig;
 use crate::exceptions::lets_out;
 use crate::function::View;
-use crate::guards::MAX_CASES;
+use crate::guards::{MAX_CASES, known_at_all};
 use crate::history::History;
 use crate::objects::{Fresh, fresh, given_values};
 use crate::propagate::{Propagation, Start};
@@ -115,6 +115,7 @@ impl<'a> Summarizer<'a> {
 
     fn run(&mut self) {
         self.report.summary.no_return = self.never_returns();
+        self.report.summary.demands = self.demands();
         let objects = fresh(&mut self.view, &mut self.history);
         for object in objects {
             self.follow_fresh(object);
@@ -183,7 +184,9 @@ impl<'a> Summarizer<'a> {
     fn drop_mistaken_places(&mut self) {
         let program = self.view.program;
         let is_pointer = |(ty, offset): (TypeId, u64)| {
-            let fields = &program.type_info(ty).fields;
+            // The first pointer of a structure inside has the place of that structure.
+            let spot = program.types().spot(ty, offset);
+            let (fields, offset) = (&program.type_info(spot.ty).fields, spot.offset);
             // `struct { T *next, **previous; }`: the second leads back into what links to it.
             let is_back_link = |target| fields.iter().any(|f| f.pointee.depth == 1 && f.target == Some(target));
             fields.iter().any(|field| {
@@ -203,6 +206,27 @@ impl<'a> Summarizer<'a> {
     }
 
     /// No return can be reached without passing a call that never comes back.
+    /// What the arguments must be for the function to return. There is something to say only where some call does not.
+    fn demands(&mut self) -> Vec<(u32, Relation)> {
+        let body = self.view.body;
+        let may_end = |inst: InstId| {
+            let effect = self.view.calls[inst].as_ref();
+            body.insts[inst].call().is_some_and(|c| c.flags.no_return)
+                || effect.is_some_and(|e| e.summary.no_return || !e.summary.demands.is_empty())
+        };
+        let is_asked = self.view.config.rules.is_on(Rule::Demands) && body.insts.keys().any(may_end);
+        if !is_asked || self.report.summary.no_return {
+            return Vec::new();
+        }
+        let flow = Propagation::ends(&mut self.view, &mut self.history);
+        if flow.is_incomplete || self.view.is_tired() {
+            return Vec::new();
+        }
+        let demands = known_at_all(&mut self.view, &flow.exits);
+        self.view.config.rules.note(Rule::Demands, demands.len());
+        demands
+    }
+
     fn never_returns(&self) -> bool {
         let body = self.view.body;
         let mut seen = vec![false; body.blocks.len()];
@@ -231,10 +255,10 @@ impl<'a> Summarizer<'a> {
         let start = Start::After(object.call);
         let starts = object.starts.clone();
         let flow = Propagation::run_fresh(&mut self.view, &mut self.history, start, starts, object.is_opaque);
-        self.report.summary.cut |= flow.cut;
+        self.report.summary.cut |= flow.is_incomplete;
         self.report.swallowed.extend(flow.swallowed_by.iter().copied().collect::<BTreeSet<InstId>>());
         let is_heap = self.world.models.family(object.family).heap;
-        if is_heap && !object.hidden {
+        if is_heap && !object.hidden && !object.is_callers_choice {
             self.note_filled_slots(&object, &flow.exits, &flow.left_in);
             self.note_made(&object);
         }
@@ -272,8 +296,10 @@ impl<'a> Summarizer<'a> {
         self.kept_returns.extend(kept.map(|(exit, _)| (*exit, object.call)));
         handed.retain(|(_, paths)| !paths.is_empty());
         if !handed.is_empty() {
+            // On some ways another owner has it.
+            let is_kept = settled.iter().any(|(_, a)| !matches!(a.status, Status::Freed | Status::Absent));
             leaks.extend(settled);
-            self.hand_out(&object, handed, leaks);
+            self.hand_out(&object, handed, leaks, is_kept);
         }
     }
 

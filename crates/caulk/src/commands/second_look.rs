@@ -40,7 +40,7 @@ impl<'a> SecondLook<'a> {
         Some(match verdict {
             Verdict::Confirmed(witness) => {
                 let doubt = match (witness.is_replayed, witness.is_doubtful) {
-                    (false, _) => ", with a doubt: no single path was found that holds when it is executed alone",
+                    (false, _) => ", with a doubt: the budget ran out before the path could be executed alone",
                     (true, true) => ", with a doubt: not all conditions of the path could be decided",
                     (true, false) => "",
                 };
