@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand};
 use caulk_solver::{TermId, Verdict};
-use caulk_useflow::{Candidate, Kind};
+use caulk_useflow::{Candidate, Kind, is_destructor_call};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -170,10 +170,13 @@ impl<'a, 'g> Search<'a, 'g> {
                     }
                 }
                 Inst::Invoke { normal, unwind, .. } => {
+                    let may_throw = !is_destructor_call(frame.program, frame.id, inst);
                     for state in states {
-                        let mut thrown = state.clone();
-                        thrown.trail.add(inst, Event::Took(1));
-                        self.go(thrown, block, *unwind);
+                        if may_throw {
+                            let mut thrown = state.clone();
+                            thrown.trail.add(inst, Event::Took(1));
+                            self.go(thrown, block, *unwind);
+                        }
                         for after in self.noted_call(state, inst) {
                             self.go(after, block, *normal);
                         }

@@ -44,4 +44,4 @@ pub use program::{FunctionInfo, GlobalInfo, Program, UnitInput};
 pub use totals::Totals;
 pub use types::{FieldInfo, Spot, TypeInfo, Types};
 pub use variables::constant_result;
-pub use virtual_calls::is_constructor;
+pub use virtual_calls::{is_constructor, is_destructor};

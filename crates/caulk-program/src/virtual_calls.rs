@@ -344,6 +344,15 @@ fn class_of_method(symbol: &str) -> Option<String> {
 
 /// Whether a symbol is that of a constructor: `C1` or `C2` behind the name of the class and its template arguments.
 pub fn is_constructor(symbol: &str) -> bool {
+    is_special_member(symbol, &["C1", "C2"])
+}
+
+/// Whether a symbol is that of a destructor. `D0` frees the object too, `D1` ends the bases that are virtual, and `D2` is what both call.
+pub fn is_destructor(symbol: &str) -> bool {
+    is_special_member(symbol, &["D0", "D1", "D2"])
+}
+
+fn is_special_member(symbol: &str, marks: &[&str]) -> bool {
     let Some(nested) = symbol.strip_prefix("_ZN") else { return false };
     let mut rest = nested.trim_start_matches("St");
     while let Some(length) = rest.split(|c: char| !c.is_ascii_digit()).next().filter(|d| !d.is_empty()) {
@@ -353,8 +362,8 @@ pub fn is_constructor(symbol: &str) -> bool {
             None => return false,
         }
     }
-    let behind_name = ["C1", "C2"].iter().any(|c| rest.starts_with(c));
-    behind_name || (rest.starts_with('I') && ["EC1", "EC2"].iter().any(|c| rest.contains(c)))
+    let is_behind_arguments = || marks.iter().any(|mark| rest.contains(&format!("E{mark}")));
+    marks.iter().any(|mark| rest.starts_with(mark)) || (rest.starts_with('I') && is_behind_arguments())
 }
 
 #[cfg(test)]

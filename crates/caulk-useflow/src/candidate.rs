@@ -30,6 +30,8 @@ pub enum Loss {
     Thrown,
     /// A structure is freed, and nothing frees what this field of it holds.
     MissedField(Slot),
+    /// A destructor ends its object, and nothing frees what this field of it holds.
+    MissedByDestructor(Slot),
     /// A function that frees the other fields of a structure passes this one over.
     PassedOver(Slot),
     /// A field is written over, and what it held is neither freed nor moved.
@@ -44,9 +46,11 @@ impl Loss {
     /// The field that held the object, for what is lost with or from its holder.
     pub fn slot(self) -> Option<Slot> {
         match self {
-            Loss::MissedField(slot) | Loss::PassedOver(slot) | Loss::OverwrittenField(slot) | Loss::Unlinked(slot) => {
-                Some(slot)
-            }
+            Loss::MissedField(slot)
+            | Loss::MissedByDestructor(slot)
+            | Loss::PassedOver(slot)
+            | Loss::OverwrittenField(slot)
+            | Loss::Unlinked(slot) => Some(slot),
             Loss::Path | Loss::Question | Loss::Thrown | Loss::NeverFreed(_) => None,
         }
     }

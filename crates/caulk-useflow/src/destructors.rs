@@ -187,7 +187,7 @@ fn fills(analysis: &Analysis, function: FuncId, ty: TypeId) -> bool {
 }
 
 /// Whether a field holds at every return what it held on entry.
-fn stays(summarizer: &mut Summarizer<'_>, cell: Cell) -> bool {
+pub(crate) fn stays(summarizer: &mut Summarizer<'_>, cell: Cell) -> bool {
     let Some(exits) = follow(summarizer, cell) else { return false };
     !exits.is_empty() && exits.iter().all(|(_, a)| a.status == Status::Live && a.cells.as_slice() == [cell])
 }
@@ -228,7 +228,7 @@ fn parameter_variable(world: &World<'_>, function: FuncId, param: u32) -> Option
     body.vars.iter().find(|(_, var)| var.param == Some(param)).map(|(id, _)| id)
 }
 
-fn candidate(function: FuncId, call: InstId, loss: Loss, origin: Origin, hidden: bool) -> Candidate {
+pub(crate) fn candidate(function: FuncId, call: InstId, loss: Loss, origin: Origin, hidden: bool) -> Candidate {
     Candidate {
         function,
         allocation: call,

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::rc::Rc;
 
 use caulk_ir::{BinaryOp, BlockId, Body, EntityVec, Inst, InstId, Operand, Type};
@@ -222,6 +223,27 @@ impl<'a> View<'a> {
         Some(Resolved::Cell(cell))
     }
 
+    /// Where in an object the structure lies that a path of a callee has any part of: the object, and the offsets.
+    pub(crate) fn extent(&self, call: InstId, path: &AccessPath) -> Option<(ValueId, Range<i64>)> {
+        let (PathRoot::Param(index), [step]) = (path.root, path.steps.as_slice()) else { return None };
+        let start = self.values.of_operand(self.argument(call, index)?)?;
+        let caulk_memory::Offset::Known(offset) = start.offset else { return None };
+        if step.offset != caulk_memory::Offset::Any {
+            return None;
+        }
+        let targets = self.program.targets(self.program.call_site(self.id, call)?);
+        let sizes = targets.iter().map(|target| {
+            let info = self.program.function(*target);
+            let pointee = info.declaration.params.get(index as usize)?.pointee;
+            let ty = pointee.target.filter(|_| pointee.depth == 1)?;
+            let size = self.program.type_info(self.program.resolve_struct(info.unit, ty)).size;
+            // A method is given one object; what else is given a structure may get the first of several.
+            (size > 0 && index == 0 && is_method(info.symbol)).then_some(size)
+        });
+        let size = sizes.collect::<Option<Vec<u64>>>()?.into_iter().max()?;
+        Some((start.base, offset..offset.checked_add(i64::try_from(size).ok()?)?))
+    }
+
     /// What a cell points to. A pointer that a field of a local variable is set to once, and then handed on with the variable
     /// (`info.content = &buffer; read(&info)`), leads where it was set to.
     fn pointed_to(&mut self, cell: Cell) -> Option<Cell> {
@@ -373,6 +395,10 @@ pub fn effect_of<'a>(
     };
     let says_something = |s: &Summary| !s.is_empty() || tells(s);
     (effect.unknown || says_something(&effect.summary)).then_some(effect)
+}
+
+fn is_method(symbol: &str) -> bool {
+    symbol.starts_with("_ZN")
 }
 
 /// The destructor that `delete` calls through the table of virtual functions (Itanium C++ ABI 2.6.1): it frees its object.

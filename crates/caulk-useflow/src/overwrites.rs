@@ -16,6 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::alternative::Status;
 use crate::candidate::{Candidate, Kind, Loss};
+use crate::constructed::Constructed;
 use crate::facts::number_of;
 use crate::function::View;
 use crate::holders::{Holder, Holders};
@@ -79,6 +80,7 @@ pub(crate) fn overwritten_slots(world: &World<'_>, analysis: &Analysis, table: &
         }
     }
     let mut holders = Holders::new(world.program, analysis);
+    let classes = Constructed::new(world.program, analysis);
     let mut candidates = Vec::new();
     for (&function, filled) in writers.iter().zip(&found) {
         for &Filled { slot, of: (ty, known), asks_sibling, manner } in filled {
@@ -91,7 +93,10 @@ pub(crate) fn overwritten_slots(world: &World<'_>, analysis: &Analysis, table: &
                     let is_emptied = table.is_emptied(&slot);
                     let by_others = others_free && !is_emptied && holders.existed(function, holder);
                     let by_sisters = || !asks_sibling && sisters.free_first(function, ty, known);
-                    by_others || world.config.rules.applies(Rule::SisterFields, by_sisters())
+                    let by_class = holder == Holder::Given(0) && classes.is_full(world.program, table, function, slot);
+                    by_others
+                        || world.config.rules.applies(Rule::ConstructedFields, by_class)
+                        || world.config.rules.applies(Rule::SisterFields, by_sisters())
                 }
             };
             candidates.push(candidate(function, store, slot, table.origin(&slot), !is_full));

@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::callbacks::{Special, calls_parameters, special, special_calls};
+use crate::classes::{Flows, missed_by_classes};
 use crate::config::UseflowConfig;
 use crate::containers::{self, Told};
 use crate::contract::{rely_on_contract, room_of_wrapper};
@@ -85,6 +86,10 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
     let mut of_slots = unseen_by_destructors(&world, &analysis, &table);
     of_slots.extend(config.rules.all(Rule::OverwrittenSlots, || overwritten_slots(&world, &analysis, &table)));
     of_slots.extend(config.rules.all(Rule::UnlinkedNodes, || left_nodes(&analysis)));
+    let flows = Flows::new(program, &analysis);
+    let missed =
+        config.rules.all(Rule::ClassFields, || missed_by_classes(&world, &analysis, &table, &flows, &of_slots));
+    of_slots.extend(missed);
     for candidate in of_slots {
         analysis.reports[candidate.function.0 as usize].candidates.push(candidate);
     }

@@ -5,12 +5,15 @@
 
 use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{AccessPath, PathRoot, ValueId, ValueNode};
-use caulk_program::{FuncId, Program, TypeId};
+use caulk_program::{FuncId, Program, TypeId, is_destructor};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::exceptions::is_destructor_call;
 use crate::function::{Resolved, View};
 use crate::schedule::Analysis;
+use crate::shelves::{ShelfUse, note_shelves};
+use crate::traffic::{Traffic, traffic};
 
 /// A field of a structure.
 pub type Slot = (TypeId, u64);
@@ -30,6 +33,8 @@ pub struct SlotUse {
     pub made: Vec<(TypeId, u32)>,
     /// Slots whose contents are freed.
     pub freed: Vec<Slot>,
+    /// Those of them that only destructors free which the function calls: their structure ends there.
+    pub destructed: Vec<Slot>,
     /// Types of structures that are freed, whoever sees to what is in them.
     pub ended: Vec<TypeId>,
     /// Structures that are freed themselves.
@@ -42,6 +47,10 @@ pub struct SlotUse {
     pub by_value: Vec<TypeId>,
     /// Bytes are set to a value somewhere: a structure may be cleared.
     pub clears: bool,
+    /// How the contents of fields come and go, besides being allocated and freed.
+    pub traffic: Traffic,
+    /// Containers that are fields.
+    pub shelves: ShelfUse,
 }
 
 impl SlotUse {
@@ -49,7 +58,7 @@ impl SlotUse {
     /// goes on without it, so whoever ends it later may rightly pass the field over.
     fn empties(&self, slot: Slot) -> bool {
         let is_filled = self.filled.iter().any(|(filled, _)| *filled == slot);
-        !is_filled && !self.ends(slot)
+        !is_filled && !self.ends(slot) && !self.destructed.contains(&slot)
     }
 
     /// Whether a function frees a structure that has the field.
@@ -91,7 +100,11 @@ pub(crate) fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
                 slots.maybe_ended.extend(type_at(view, call, path));
             }
             let Destination::Free { deep } = &action.to else { continue };
-            slots.freed.extend(slot_of(view, call, path));
+            let is_of_destroyed = !path.steps.is_empty() && is_destructor_call(view.program, view.id, call);
+            match is_of_destroyed {
+                true => slots.destructed.extend(slot_of(view, call, path)),
+                false => slots.freed.extend(slot_of(view, call, path)),
+            }
             if !deep && action.guard == Guard::Always && path.steps.is_empty() {
                 slots.ended.extend(structure_at(view, call, path).map(|(_, ty)| ty));
                 slots.destroyed.extend(destroyed(view, call, path));
@@ -102,6 +115,11 @@ pub(crate) fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
     let unit = view.program.function(view.id).unit;
     let variables = view.body.vars.values().filter(|var| var.pointee.depth == 0).filter_map(|var| var.pointee.target);
     slots.by_value = variables.map(|ty| view.program.resolve_struct(unit, ty)).collect();
+    slots.traffic = traffic(view);
+    note_shelves(view, &mut slots.shelves);
+    let freed = std::mem::take(&mut slots.freed);
+    slots.destructed.retain(|slot| !freed.contains(slot));
+    slots.freed = [freed.as_slice(), slots.destructed.as_slice()].concat();
     slots.freed.sort();
     slots.freed.dedup();
     slots.maybe_ended.sort();
@@ -113,7 +131,7 @@ pub(crate) fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
 }
 
 /// The type of the structure that a value points to, as far as anything tells.
-fn type_at(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<TypeId> {
+pub(crate) fn type_at(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<TypeId> {
     match view.resolve(call, path)? {
         Resolved::Operand(operand) => {
             let base = view.values.of_operand(operand)?.base;
@@ -298,7 +316,9 @@ impl SlotTable {
             table.freed.extend(&report.slots.freed);
             // Called by one that ends the structure, it is a part of the destructor.
             let ends = |caller: FuncId, slot: &Slot| analysis.reports[caller.0 as usize].slots.ends(*slot);
-            let is_part = |slot: &Slot| program.callers(FuncId(index as u32)).any(|caller| ends(caller, slot));
+            let is_destructor = is_destructor(program.function(FuncId(index as u32)).symbol);
+            let is_part =
+                |slot: &Slot| is_destructor || program.callers(FuncId(index as u32)).any(|caller| ends(caller, slot));
             let emptied = report.slots.freed.iter().filter(|slot| report.slots.empties(**slot) && !is_part(slot));
             for slot in emptied {
                 table.emptied.entry(*slot).or_default().push(FuncId(index as u32));

@@ -127,7 +127,7 @@ impl Propagation<'_, '_> {
         let mut given_back = Split::new();
         for action in actions {
             let Some(resolved) = self.subject(inst, action) else { continue };
-            if !self.is_object(resolved, current) || self.is_own_cell(resolved, action, current) {
+            if !self.is_subject(inst, action, resolved, current) || self.is_own_cell(resolved, action, current) {
                 continue;
             }
             is_subject_of_any = true;
@@ -212,6 +212,21 @@ impl Propagation<'_, '_> {
         }
     }
 
+    /// Whether the subject of an action is the object. A callee that does something to what lies anywhere in a structure it is given
+    /// means that structure, not what the structure is a part of.
+    fn is_subject(&self, inst: InstId, action: &Action, resolved: Resolved, current: &Alternative) -> bool {
+        let extent = match (&action.subject, resolved) {
+            (Subject::Value(path), Resolved::Cell(Cell { offset: Offset::Any, .. })) => self.view.extent(inst, path),
+            _ => None,
+        };
+        let Some((base, extent)) = extent else { return self.is_object(resolved, current) };
+        let is_inside = |offset: Offset| match offset {
+            Offset::Known(offset) => extent.contains(&offset),
+            Offset::Any => true,
+        };
+        current.cells.iter().any(|cell| cell.base == base && is_inside(cell.offset))
+    }
+
     /// Whether a cell is that of an element of a local array which holds the object somewhere: the loop with which a compiler
     /// destroys such an array comes by every element.
     fn is_element_of_local(&self, cell: Cell, current: &Alternative) -> bool {
@@ -241,7 +256,7 @@ impl Propagation<'_, '_> {
             return;
         }
         let Some(holder) = self.subject(inst, action) else { return };
-        if self.is_object(holder, current) {
+        if self.is_subject(inst, action, holder, current) {
             return;
         }
         let base: Option<ValueId> = match holder {

@@ -5,15 +5,17 @@
 
 use caulk_ir::entity::Entity;
 use caulk_ir::{BlockId, Inst, InstId, Operand};
-use caulk_memory::Cell;
+use caulk_memory::{AccessPath, Cell, PathRoot};
+use caulk_program::{FuncId, is_constructor, is_destructor};
+use caulk_summary::{Action, Subject};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::alternative::{Alternative, Status, collapse, merge};
-use crate::exceptions::is_caught;
+use crate::exceptions::{is_caught, is_destructor_call};
 use crate::fact_list::learn;
 use crate::facts::{Fact, FactList, Key};
-use crate::function::View;
+use crate::function::{CallEffect, View};
 use crate::history::{Event, History};
 use crate::steps::Step;
 
@@ -288,7 +290,9 @@ impl<'v, 'a> Propagation<'v, 'a> {
                     self.follow_edge(block, normal, &mut other, &[]);
                 }
                 // What a callee that throws did to its arguments is not known; it is taken to have done nothing.
-                self.follow_edge(block, unwind, &mut thrown, &[]);
+                if !is_destructor_call(self.view.program, self.view.id, inst) {
+                    self.follow_edge(block, unwind, &mut thrown, &[]);
+                }
                 return false;
             }
             Inst::Return { .. } => {
@@ -336,7 +340,30 @@ impl<'v, 'a> Propagation<'v, 'a> {
             return false;
         }
         let Some(call) = self.view.body.insts[inst].call() else { return false };
-        !call.args.iter().any(|arg| names(current, *arg) || self.is_holder(*arg, current))
+        let given =
+            call.args.iter().enumerate().filter(|(_, arg)| names(current, **arg) || self.is_holder(**arg, current));
+        given.into_iter().all(|(index, _)| index == 0 && self.is_own_method(inst))
+    }
+
+    /// Whether a call is of a method of the object that does nothing to the object itself when it comes back. Such a method does not
+    /// delete it before it throws either.
+    fn is_own_method(&self, inst: InstId) -> bool {
+        let program = self.view.program;
+        let targets = program.call_site(self.view.id, inst).map(|site| program.targets(site)).unwrap_or_default();
+        let is_method = |f: &FuncId| {
+            let symbol = program.function(*f).symbol;
+            (symbol.starts_with("_ZN") || symbol.starts_with("_ZThn"))
+                && !is_constructor(symbol)
+                && !is_destructor(symbol)
+        };
+        let leaves_it = |effect: &CallEffect<'_>| {
+            let is_this = |path: &AccessPath| path.root == PathRoot::Param(0) && path.steps.is_empty();
+            let takes = |a: &Action| matches!(&a.subject, Subject::Value(path) if is_this(path)) && !a.gives_back();
+            !effect.unknown && !effect.summary.no_return && !effect.summary.actions.iter().any(takes)
+        };
+        !targets.is_empty()
+            && targets.iter().all(is_method)
+            && self.view.calls[inst].as_ref().is_none_or(|e| leaves_it(e))
     }
 
     /// A loop came back to the allocation: the alternative is an older copy. False when nobody holds it any more.

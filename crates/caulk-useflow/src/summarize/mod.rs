@@ -20,6 +20,7 @@ use crate::guards::{MAX_CASES, known_at_all};
 use crate::history::History;
 use crate::objects::{Fresh, fresh, given_values};
 use crate::propagate::{Propagation, Start};
+use crate::shelves::shelf_of;
 use crate::slots::{Slot, SlotUse, freed_slots, released};
 use crate::survey::Survey;
 use crate::unlinked::Unlink;
@@ -316,6 +317,8 @@ impl<'a> Summarizer<'a> {
         // Several cells at one offset are one field that is known by several ways to its structure.
         let is_one_field = |cells: &[Cell]| cells.windows(2).all(|pair| pair[0].offset == pair[1].offset);
         let live = || exits.iter().map(|(_, a)| a).filter(|a| a.status == Status::Live);
+        let shelves = live().filter_map(|a| shelf_of(&self.view, &a.cells)).map(|shelf| (shelf, line));
+        self.report.slots.shelves.filled.extend(shelves.collect::<Vec<_>>());
         let alone = live().filter(|a| is_one_field(&a.cells));
         // What holds it together with others on some way does not own it on any.
         let shared: Vec<Option<Slot>> = live()

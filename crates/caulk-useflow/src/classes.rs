@@ -1,0 +1,197 @@
+//! Classes whose destructor does not free what a field of the class alone owns.
+//!
+//! The object may be made in one function and deleted in another, through a base class or by a container, so no path from the
+//! allocation to the loss is looked for. What tells is the class as a whole: a field that receives fresh memory and nothing
+//! else, whose contents go nowhere else, and a destructor that leaves it as it was. Containers of pointers that are fields are
+//! judged likewise ([`crate::shelves`]).
+
+use std::collections::BTreeMap;
+
+use caulk_ir::Inst;
+use caulk_memory::{Cell, Offset, PathRoot};
+use caulk_program::{FuncId, Program, TypeId, is_destructor};
+use caulk_summary::{Destination, Subject};
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::candidate::{Candidate, Loss};
+use crate::destructors::{candidate, stays};
+use crate::schedule::Analysis;
+use crate::slots::{Origin, OwnedFields, Slot, SlotTable};
+use crate::summarize::{Summarizer, World};
+
+/// Where the contents of fields go, over the whole program.
+pub(crate) struct Flows {
+    foreign: FxHashSet<Slot>,
+    lent: FxHashSet<Slot>,
+    returned: FxHashSet<Slot>,
+    /// Structures that some function frees, or that are given to unknown code.
+    ended: FxHashSet<TypeId>,
+    /// Classes of which some method deletes its own object.
+    self_deleting: FxHashSet<TypeId>,
+    shelves: Shelves,
+}
+
+/// What becomes of the elements of containers that are fields, over the whole program.
+struct Shelves {
+    /// Containers that receive fresh blocks, and where first. By class, in the order of their offsets.
+    filled: FxHashMap<TypeId, Vec<(Slot, Origin)>>,
+    foreign: FxHashSet<Slot>,
+    /// Containers whose elements some function may free, take out or pass on, or others may that have the container.
+    taken: FxHashSet<Slot>,
+}
+
+impl Shelves {
+    fn new(analysis: &Analysis) -> Self {
+        let uses = || analysis.reports.iter().map(|report| &report.slots.shelves);
+        let mut filled: BTreeMap<Slot, Origin> = BTreeMap::new();
+        for (index, shelves) in uses().enumerate() {
+            for (slot, line) in &shelves.filled {
+                filled.entry(*slot).or_insert((FuncId(index as u32), *line));
+            }
+        }
+        let mut by_class: FxHashMap<TypeId, Vec<(Slot, Origin)>> = FxHashMap::default();
+        for (slot, origin) in filled {
+            by_class.entry(slot.0).or_default().push((slot, origin));
+        }
+        let ended: FxHashSet<FuncId> = uses().flat_map(|s| s.ended.iter().copied()).collect();
+        let by_results = uses().enumerate().filter(|(index, _)| ended.contains(&FuncId(*index as u32)));
+        let mut taken: FxHashSet<Slot> = by_results.flat_map(|(_, s)| s.returned.iter().copied()).collect();
+        taken.extend(uses().flat_map(|s| s.taken.iter().chain(&s.shown).copied()));
+        Self { filled: by_class, foreign: uses().flat_map(|s| s.foreign.iter().copied()).collect(), taken }
+    }
+
+    /// Containers of a class whose elements nothing ever frees or takes.
+    fn left(&self, ty: TypeId) -> Vec<(Slot, Origin)> {
+        let is_left = |slot: &Slot| !self.foreign.contains(slot) && !self.taken.contains(slot);
+        self.filled.get(&ty).into_iter().flatten().filter(|(slot, _)| is_left(slot)).copied().collect()
+    }
+}
+
+impl Flows {
+    pub(crate) fn new(program: &Program, analysis: &Analysis) -> Self {
+        let slots = || analysis.reports.iter().map(|report| &report.slots);
+        Self {
+            foreign: slots().flat_map(|s| s.traffic.foreign.iter().copied()).collect(),
+            lent: slots().flat_map(|s| s.traffic.lent.iter().copied()).collect(),
+            returned: slots().flat_map(|s| s.traffic.returned.iter().copied()).collect(),
+            ended: slots().flat_map(|s| s.maybe_ended.iter().copied()).collect(),
+            shelves: Shelves::new(analysis),
+            self_deleting: program.functions().filter_map(|f| deletes_itself(program, analysis, f)).collect(),
+        }
+    }
+
+    /// Whether what a field holds was made for it, and nothing else ever has it.
+    pub(crate) fn is_private(&self, program: &Program, slot: Slot) -> bool {
+        let field = program.type_info(slot.0).fields.iter().find(|field| field.offset == slot.1);
+        let target = field.and_then(|field| field.target);
+        let may_be_ended_elsewhere = target.is_some_and(|ty| {
+            self.self_deleting.contains(&ty) || (self.returned.contains(&slot) && self.ended.contains(&ty))
+        });
+        !self.foreign.contains(&slot) && !self.lent.contains(&slot) && !may_be_ended_elsewhere
+    }
+}
+
+/// The class of a method that frees its own object.
+fn deletes_itself(program: &Program, analysis: &Analysis, function: FuncId) -> Option<TypeId> {
+    let symbol = program.function(function).symbol;
+    if !symbol.starts_with("_ZN") || is_destructor(symbol) {
+        return None;
+    }
+    let frees_this = analysis.summary(function).actions.iter().any(|action| {
+        let is_this =
+            matches!(&action.subject, Subject::Value(path) if path.root == PathRoot::Param(0) && path.steps.is_empty());
+        is_this && matches!(action.to, Destination::Free { .. })
+    });
+    frees_this.then(|| class_of(program, function)).flatten()
+}
+
+/// The class whose method a function is.
+pub(crate) fn class_of(program: &Program, function: FuncId) -> Option<TypeId> {
+    let info = program.function(function);
+    let pointee = info.declaration.params.first()?.pointee;
+    let ty = pointee.target.filter(|_| pointee.depth == 1)?;
+    Some(program.resolve_struct(info.unit, ty))
+}
+
+/// Candidates of all classes. `known`: what was found before.
+pub(crate) fn missed_by_classes(
+    world: &World<'_>,
+    analysis: &Analysis,
+    table: &SlotTable,
+    flows: &Flows,
+    known: &[Candidate],
+) -> Vec<Candidate> {
+    let owned = table.by_type();
+    let concerns = |f: &FuncId| {
+        let symbol = world.program.function(*f).symbol;
+        // The others call this one.
+        let is_common = is_destructor(symbol) && symbol.ends_with("D2Ev");
+        is_common && !is_library(symbol) && world.program.has_body(*f)
+    };
+    let functions: Vec<FuncId> = world.program.functions().filter(concerns).collect();
+    let found: Vec<Vec<Candidate>> = functions
+        .par_iter()
+        .with_max_len(4)
+        .map(|f| of_destructor(world, analysis, table, &owned, flows, *f))
+        .collect();
+    let seen = seen_elsewhere(analysis, known);
+    found.into_iter().flatten().filter(|c| !c.chain.iter().any(|origin| seen.contains(origin))).collect()
+}
+
+/// Allocations that other candidates name: those tell where an object of the class is lost, which is easier to believe.
+fn seen_elsewhere(analysis: &Analysis, known: &[Candidate]) -> FxHashSet<Origin> {
+    let reported = analysis.reports.iter().flat_map(|report| &report.candidates);
+    let shown = reported.chain(known).filter(|candidate| !candidate.hidden && candidate.loss != Loss::Thrown);
+    shown.flat_map(|candidate| candidate.chain.iter().copied()).collect()
+}
+
+fn is_library(symbol: &str) -> bool {
+    symbol.starts_with("_ZNSt") || symbol.starts_with("_ZN9__gnu_cxx")
+}
+
+/// Fields of a class that its destructor leaves as they were.
+fn of_destructor(
+    world: &World<'_>,
+    analysis: &Analysis,
+    table: &SlotTable,
+    owned: &OwnedFields,
+    flows: &Flows,
+    function: FuncId,
+) -> Vec<Candidate> {
+    let program = world.program;
+    let Some(ty) = class_of(program, function) else { return Vec::new() };
+    let fields: &[(Slot, Origin)] = owned.get(&ty).map(Vec::as_slice).unwrap_or_default();
+    let shelves = flows.shelves.left(ty);
+    if fields.is_empty() && shelves.is_empty() {
+        return Vec::new();
+    }
+    let Some(body) = program.body(function) else { return Vec::new() };
+    let Some(end) = body.insts.iter().find(|(_, inst)| matches!(inst, Inst::Return { .. })).map(|(id, _)| id) else {
+        return Vec::new();
+    };
+    let suspects: Vec<&(Slot, Origin)> = fields.iter().filter(|(slot, _)| flows.is_private(program, *slot)).collect();
+    let summary_of = |f: FuncId| Some(analysis.summary(f));
+    let mut summarizer = Summarizer::new(world, function, &body, &summary_of, analysis.special(function));
+    let lost = |(slot, origin)| candidate(function, end, Loss::MissedByDestructor(slot), origin, false);
+    let mut found: Vec<Candidate> = shelves.into_iter().map(lost).collect();
+    for &(slot, origin) in suspects {
+        if is_left(&mut summarizer, slot) {
+            // Freed by a method that leaves the object alive: its users may be meant to call that first. And a destructor that frees
+            // nothing leaves that to others.
+            let frees_others = analysis.reports[function.0 as usize].slots.freed.iter().any(|freed| freed.0 == slot.0);
+            let hidden = table.is_freed(&slot) && (table.is_emptied(&slot) || !frees_others);
+            found.push(candidate(function, end, Loss::MissedByDestructor(slot), origin, hidden));
+        }
+    }
+    found
+}
+
+/// Whether a destructor leaves a field of its object alone.
+fn is_left(summarizer: &mut Summarizer<'_>, slot: Slot) -> bool {
+    match summarizer.view.values.parameter(0) {
+        Some(base) => stays(summarizer, Cell { base, offset: Offset::Known(slot.1 as i64) }),
+        // Nothing in the destructor even looks at the object.
+        None => true,
+    }
+}

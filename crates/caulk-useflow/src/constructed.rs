@@ -1,0 +1,63 @@
+//! Fields that every constructor of a class fills: a method that sets one of them again finds it full.
+
+use caulk_program::{FuncId, Program, TypeId, is_constructor, is_destructor};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::classes::class_of;
+use crate::schedule::Analysis;
+use crate::slots::{Slot, SlotTable};
+
+/// What the constructors of each class fill, and what its destructor frees.
+pub(crate) struct Constructed {
+    /// Fields that all constructors fill with fresh blocks.
+    filled: FxHashMap<TypeId, Vec<Slot>>,
+    /// Fields that a destructor frees, or what it calls does.
+    ended: FxHashSet<Slot>,
+}
+
+impl Constructed {
+    pub(crate) fn new(program: &Program, analysis: &Analysis) -> Self {
+        let mut filled: FxHashMap<TypeId, Vec<Slot>> = FxHashMap::default();
+        let mut ended = FxHashSet::default();
+        for function in program.functions().filter(|f| program.has_body(*f)) {
+            let symbol = program.function(function).symbol;
+            let slots = &analysis.reports[function.0 as usize].slots;
+            if is_destructor(symbol) {
+                ended.extend(slots.freed.iter().copied());
+            }
+            let Some(ty) = class_of(program, function).filter(|_| is_constructor(symbol)) else { continue };
+            let fills = |slot: &Slot| slots.filled.iter().any(|(filled, _)| filled == slot);
+            match filled.get_mut(&ty) {
+                Some(known) => known.retain(fills),
+                None => drop(filled.insert(ty, slots.filled.iter().map(|(slot, _)| *slot).collect())),
+            }
+        }
+        Self { filled, ended }
+    }
+
+    /// Whether a field of its own object surely, or as a rule, holds a block when a method sets it.
+    pub(crate) fn is_full(&self, program: &Program, table: &SlotTable, function: FuncId, slot: Slot) -> bool {
+        let by_constructors = self.filled.get(&slot.0).is_some_and(|slots| slots.contains(&slot));
+        // What is assigned to was constructed before, and what its destructor frees it may have.
+        let by_assignment = self.ended.contains(&slot) && is_assignment(program.function(function).symbol);
+        (by_constructors && !table.is_emptied(&slot)) || by_assignment
+    }
+}
+
+/// Whether a symbol is that of an assignment operator.
+fn is_assignment(symbol: &str) -> bool {
+    symbol.starts_with("_ZN") && (symbol.contains("aSERK") || symbol.contains("aSEOS"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_assignment;
+
+    #[test]
+    fn operators_that_assign() {
+        assert!(is_assignment("_ZN4NameaSERKS_"));
+        assert!(is_assignment("_ZN4NameaSEOS_"));
+        assert!(!is_assignment("_ZN4Name3setEPKc"));
+        assert!(!is_assignment("_ZN4NameC2ERKS_"));
+    }
+}

@@ -1,0 +1,202 @@
+//! Containers of pointers that are fields of a class ("shelves"): what goes in, and whether anything takes it out.
+//!
+//! A container frees none of the pointers in it. Where a class puts fresh blocks into one, and no function that comes by its elements
+//! frees one of them or passes one on, they are lost with the container.
+
+use caulk_ir::{Inst, InstId, Operand, Type};
+use caulk_memory::{Cell, Offset, PathRoot, ValueId, ValueNode};
+use caulk_models::{Member, container_member};
+use caulk_program::{FuncId, Program, TypeId};
+use caulk_summary::{Destination, Subject};
+use rustc_hash::FxHashSet;
+
+use crate::function::View;
+use crate::slots::{Slot, type_at};
+
+/// What a function does with containers that are fields. All sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShelfUse {
+    /// Containers that receive a fresh block which nothing else holds, with the line of the allocation.
+    pub filled: Vec<(Slot, u32)>,
+    /// Containers that receive something else.
+    pub foreign: Vec<Slot>,
+    /// Containers whose elements may be freed, taken out or passed on here.
+    pub taken: Vec<Slot>,
+    /// Containers that others are given as a whole.
+    pub shown: Vec<Slot>,
+    /// Containers of which the function may return an element.
+    pub returned: Vec<Slot>,
+    /// Functions whose results are freed here, kept, or given to unknown code.
+    pub ended: Vec<FuncId>,
+}
+
+/// The container that alone holds an object somewhere in a structure, if the function comes by one container of it only.
+pub(crate) fn shelf_of(view: &View<'_>, cells: &[Cell]) -> Option<Slot> {
+    let [Cell { base, offset: Offset::Any }] = *cells else { return None };
+    let mut found: Vec<Slot> = calls(view).filter(|call| call.base == base && call.puts_in()).map(|c| c.slot).collect();
+    found.sort_unstable();
+    found.dedup();
+    match found.as_slice() {
+        [only] => Some(*only),
+        _ => None,
+    }
+}
+
+/// Fills in all but what is filled.
+pub(crate) fn note_shelves(view: &mut View<'_>, shelves: &mut ShelfUse) {
+    shelves.filled.sort_unstable();
+    shelves.filled.dedup();
+    let calls: Vec<ShelfCall> = calls(view).collect();
+    let is_filled = |slot: &Slot| shelves.filled.iter().any(|(filled, _)| filled == slot);
+    let foreign = calls.iter().filter(|c| c.member == Member::Adds && !is_filled(&c.slot)).map(|c| c.slot);
+    shelves.foreign = sorted(foreign.collect());
+    let looks: FxHashSet<Slot> = calls.iter().filter(|call| call.looks_in()).map(|call| call.slot).collect();
+    let takes_out = |slot: &Slot| calls.iter().any(|c| c.slot == *slot && c.takes_out);
+    let mut ended_results = Vec::new();
+    let ended = ended(view, &mut ended_results);
+    let moves = fills_another(view, &calls);
+    let program = view.program;
+    let ends = |slot: Slot| ended.iter().any(|ty| ty.is_none_or(|ty| may_hold(program, slot, ty)));
+    let taken = looks.iter().copied().filter(|slot| moves || takes_out(slot) || ends(*slot));
+    shelves.taken = sorted(taken.collect());
+    let returns_pointer = view.program.function(view.id).declaration.signature.ret == Type::Ptr;
+    shelves.returned = sorted(looks.into_iter().filter(|_| returns_pointer).collect());
+    shelves.shown = sorted(escaping(view));
+    shelves.ended = sorted(ended_results);
+}
+
+/// Whether the elements of a container are pointers to a structure, by the name of its type.
+fn may_hold(program: &Program, slot: Slot, ty: TypeId) -> bool {
+    let field = program.type_info(slot.0).fields.iter().find(|field| field.offset == slot.1);
+    let Some(container) = field.and_then(|field| field.embedded()) else { return true };
+    let (container, element) = (program.type_name(container), program.type_name(ty));
+    container.contains(&format!("{element} *")) || container.contains(&format!("{element}*"))
+}
+
+fn sorted<T: Ord>(mut list: Vec<T>) -> Vec<T> {
+    list.sort_unstable();
+    list.dedup();
+    list
+}
+
+/// A call of a member of a container that is a field.
+struct ShelfCall {
+    base: ValueId,
+    slot: Slot,
+    member: Member,
+    /// It removes elements.
+    takes_out: bool,
+    /// What it gives is an address to store to.
+    is_index: bool,
+}
+
+impl ShelfCall {
+    fn puts_in(&self) -> bool {
+        self.member == Member::Adds || self.is_index
+    }
+
+    /// Whether elements can be reached by what the call gives.
+    fn looks_in(&self) -> bool {
+        matches!(self.member, Member::Gives | Member::Other | Member::Copies)
+    }
+}
+
+fn calls<'v>(view: &'v View<'_>) -> impl Iterator<Item = ShelfCall> + 'v {
+    view.program.call_sites(view.id).iter().filter_map(|site| {
+        let [target] = view.program.targets(site) else { return None };
+        let name = view.program.function(*target).name;
+        let member = container_member(name)?;
+        let cell = view.values.of_operand(view.argument(site.inst, 0)?)?;
+        let slot = view.values.own_field(cell)?;
+        let last = name.rsplit("::").next().unwrap_or_default();
+        let takes_out = last.starts_with("pop") || last == "erase";
+        Some(ShelfCall { base: cell.base, slot, member, takes_out, is_index: last == "operator[]" })
+    })
+}
+
+/// What calls free, keep or may do anything to, of what the function found in memory: its type, where that is known, and the functions
+/// that gave it.
+fn ended(view: &mut View<'_>, results_of: &mut Vec<FuncId>) -> Vec<Option<TypeId>> {
+    let calls: Vec<InstId> = view.calls.iter().filter(|(_, c)| c.is_some()).map(|(inst, _)| inst).collect();
+    let mut found = Vec::new();
+    for call in calls {
+        let Some(effect) = view.calls[call].clone() else { continue };
+        if is_container_call(view, call) {
+            continue;
+        }
+        for action in &effect.summary.actions {
+            let Subject::Value(path) = &action.subject else { continue };
+            let lasts = matches!(action.to, Destination::Free { .. } | Destination::Keep | Destination::Unknown);
+            let PathRoot::Param(index) = path.root else { continue };
+            let Some(argument) = view.argument(call, index).filter(|argument| lasts && is_found(view, *argument))
+            else {
+                continue;
+            };
+            results_of.extend(givers(view, argument));
+            found.push(type_at(view, call, path).filter(|_| path.steps.is_empty()));
+        }
+        let arguments = view.body.insts[call].call().map(|data| data.args.as_slice()).unwrap_or_default();
+        for argument in arguments.iter().filter(|argument| effect.unknown && is_found(view, **argument)) {
+            results_of.extend(givers(view, *argument));
+            found.push(None);
+        }
+    }
+    found
+}
+
+fn is_container_call(view: &View<'_>, call: InstId) -> bool {
+    let targets = view.program.call_site(view.id, call).map(|site| view.program.targets(site)).unwrap_or_default();
+    matches!(targets, [target] if container_member(view.program.function(*target).name).is_some())
+}
+
+/// The functions whose result a value is.
+fn givers<'v>(view: &'v View<'_>, value: Operand) -> &'v [FuncId] {
+    let cell = view.values.of_operand(value);
+    match cell.map(|cell| view.values.node(cell.base)) {
+        Some(ValueNode::Opaque(inst)) => {
+            view.program.call_site(view.id, inst).map(|site| view.program.targets(site)).unwrap_or_default()
+        }
+        _ => &[],
+    }
+}
+
+/// Whether a value was read from memory or given by a call that did not make it.
+fn is_found(view: &View<'_>, value: Operand) -> bool {
+    let Some(cell) = view.values.of_operand(value) else { return false };
+    match view.values.node(cell.base) {
+        ValueNode::Load(..) => true,
+        ValueNode::Opaque(inst) => !view.calls[inst].as_ref().is_some_and(|e| e.summary.returns_fresh()),
+        ValueNode::Param(_) | ValueNode::Global(_) | ValueNode::Local(_) | ValueNode::Nothing => false,
+    }
+}
+
+/// Whether the function puts elements into more than one container, or into one it was given: they may have moved.
+fn fills_another(view: &View<'_>, known: &[ShelfCall]) -> bool {
+    let adds = view.program.call_sites(view.id).iter().filter(|site| {
+        let targets = view.program.targets(site);
+        matches!(targets, [target] if container_member(view.program.function(*target).name) == Some(Member::Adds))
+    });
+    adds.count() > known.iter().filter(|call| call.member == Member::Adds).count()
+}
+
+/// Containers whose address leaves the function other than as the object of their own members.
+fn escaping(view: &View<'_>) -> Vec<Slot> {
+    let container = |operand: Operand| {
+        let slot = view.values.own_field(view.values.of_operand(operand)?)?;
+        let field = view.program.type_info(slot.0).fields.iter().find(|field| field.offset == slot.1)?;
+        field.embedded().map(|_| slot)
+    };
+    let mut found = Vec::new();
+    for (id, inst) in view.body.insts.iter() {
+        match inst {
+            Inst::Return { value: Some(value) } => found.extend(container(*value)),
+            Inst::Store { value, .. } => found.extend(container(*value)),
+            _ => {
+                let Some(data) = inst.call() else { continue };
+                let own = usize::from(is_container_call(view, id));
+                found.extend(data.args.iter().skip(own).filter_map(|argument| container(*argument)));
+            }
+        }
+    }
+    found
+}
