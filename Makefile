@@ -71,6 +71,10 @@ archive: build ## an archive with its libraries, for other systems, in target/pa
 book: ## the manual for a browser, in target/book (needs mdbook)
 	mdbook build docs
 
+.PHONY: vscode
+vscode: ## build and test the extension for VS Code, in editors/vscode (needs npm)
+	cd editors/vscode && npm install --no-audit --no-fund && npm test
+
 # FUNCTIONS is how many are made; `make test` tries 300.
 FUNCTIONS ?= 3000
 .PHONY: soak

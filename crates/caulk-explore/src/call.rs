@@ -124,7 +124,7 @@ impl<'a> Machine<'a> {
         self.known_effects.entry(inst).or_insert_with(|| world.call_effect(id, inst).map(Rc::new)).clone()
     }
 
-    fn site<'c>(&mut self, state: &State, inst: InstId, call: &'c CallData) -> Site<'c> {
+    pub(crate) fn site<'c>(&mut self, state: &State, inst: InstId, call: &'c CallData) -> Site<'c> {
         let args = call.args.iter().map(|a| self.operand(state, *a)).collect();
         let mut targets: SmallVec<[FuncId; 2]> = SmallVec::new();
         if let Callee::Indirect(pointer) = call.callee {

@@ -39,6 +39,8 @@ pub struct ExploreConfig {
     pub max_targets: usize,
     /// Cells of memory in one state. What is written beyond is forgotten, the path counts as blurred, and what it points to as held.
     pub max_cells: usize,
+    /// Instructions executed to see what one function does wrong with freed memory.
+    pub max_misuse_steps: usize,
     pub solver: SolverConfig,
     /// Which heuristics are used.
     pub rules: Rules,
@@ -63,6 +65,7 @@ impl Default for ExploreConfig {
             max_opaque: 16,
             max_targets: 4,
             max_cells: 512,
+            max_misuse_steps: 40_000,
             solver: SolverConfig::default(),
             rules: Rules::default(),
         }

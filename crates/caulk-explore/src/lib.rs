@@ -4,7 +4,8 @@
 //! ([`explore`]), and guarded summaries of small callees ([`effects`]). A path is confirmed when its conditions can all hold
 //! together, as `caulk-solver` says.
 //!
-//! *Architecture invariant:* finds nothing of its own. It confirms or refutes what stage one lists.
+//! *Architecture invariant:* finds no leaks of its own. It confirms or refutes what stage one lists. ([`misuses`] looks for what is
+//! freed twice or used after it was freed: only who asks for it is told.)
 //!
 //! *Architecture invariant:* work is bounded for each object by [`ExploreConfig`]. When a bound is reached paths are merged,
 //! and the verdict says so. The result does not depend on the number of threads.
@@ -27,6 +28,7 @@ mod machine;
 mod made;
 mod memory;
 mod merge;
+mod misuse;
 mod mstg;
 mod order;
 mod ownership;
@@ -46,6 +48,7 @@ mod world;
 mod written;
 
 pub use config::ExploreConfig;
+pub use misuse::{Misuse, MisuseKind, Misused, misuses};
 pub use mstg::mstg_dot;
 pub use refused::Edge;
 pub use verdict::{Exploration, Layer, Statistics, Verdict, Witness, explore, explore_one};

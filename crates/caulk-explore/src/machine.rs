@@ -204,6 +204,11 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// A pointer that was never set.
+    pub(crate) fn undefined(&mut self) -> TermId {
+        self.anything(Type::Ptr)
+    }
+
     /// A constant without meaning: the same unknown each time does no harm, since nothing is learnt of it.
     fn anything(&mut self, ty: Type) -> TermId {
         self.unknown(&(InstId(u32::MAX), SmallVec::new()), Part::Value, ty)

@@ -21,6 +21,8 @@ struct Signature {
     rounds: Vec<(u32, u32)>,
     passed: u64,
     beginning: u8,
+    /// What was freed, where misuse of it is looked for.
+    freed: Vec<TermId>,
 }
 
 /// What later conditions can still see of a path.
@@ -163,7 +165,7 @@ impl Search<'_, '_> {
             states[one].is_blurred = true;
             distances.merged(&states, one, other);
             // A guarded summary of such paths is none; a drawing of them is better than none.
-            self.cut |= !self.is_leak_search() && self.transitions.is_none();
+            self.cut |= !self.is_leak_search() && self.transitions.is_none() && self.misuses.is_none();
         }
         states
     }
@@ -194,6 +196,7 @@ impl Search<'_, '_> {
             rounds,
             passed: state.passed,
             beginning: state.beginning,
+            freed: state.watched.freed().collect(),
         };
         let Some(object) = state.tracked else {
             if !self.is_leak_search() {
@@ -274,6 +277,9 @@ impl Search<'_, '_> {
         if one.copies != other.copies {
             let known = Rc::make_mut(&mut one.copies);
             known.extend(other.copies.iter().filter(|c| !known.contains(c)).copied().collect::<Vec<_>>());
+        }
+        if one.watched != other.watched {
+            Rc::make_mut(&mut one.watched).join(&other.watched);
         }
     }
 

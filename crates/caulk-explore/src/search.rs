@@ -14,6 +14,7 @@ use crate::effect_cache::Given;
 use crate::found::Found;
 use crate::frame::Frame;
 use crate::machine::Machine;
+use crate::misuse::Misuses;
 use crate::mstg::{ObjectStates, Transitions, note};
 use crate::refused::Edges;
 use crate::replay::Replaying;
@@ -51,6 +52,8 @@ pub(crate) struct Search<'a, 'g> {
     pub transitions: Option<Transitions>,
     /// Which branches could be taken with the object, likewise.
     pub edges: Option<Edges>,
+    /// What goes wrong with freed memory, likewise.
+    pub misuses: Option<Misuses>,
     max_steps: usize,
     /// The budget ran out before all paths were seen.
     pub cut: bool,
@@ -87,6 +90,7 @@ impl<'a, 'g> Search<'a, 'g> {
             live_pointers: FxHashMap::default(),
             transitions: None,
             edges: None,
+            misuses: None,
             max_steps,
             cut: false,
             is_hurrying: false,
@@ -201,7 +205,11 @@ impl<'a, 'g> Search<'a, 'g> {
 
     fn noted_call(&mut self, state: State, inst: InstId) -> States {
         let before = self.observed(&state, None);
-        let after = self.call(state, inst);
+        let freeing = self.freed_by(&state, inst);
+        let mut after = self.call(state, inst);
+        for state in &mut after {
+            self.note_freed(&freeing, state, inst);
+        }
         for state in &after {
             self.note_change(&before, state, inst, None);
         }
@@ -210,6 +218,7 @@ impl<'a, 'g> Search<'a, 'g> {
 
     fn noted_step(&mut self, state: &mut State, inst: InstId) {
         let before = self.observed(state, None);
+        self.note_use(state, inst);
         self.machine.step(state, inst);
         self.note_change(&before, state, inst, None);
     }
@@ -390,6 +399,7 @@ impl<'a, 'g> Search<'a, 'g> {
             Goal::Effects => {
                 let before = self.observed(&state, None);
                 self.note_change(&before, &state, inst, Some(result));
+                self.note_dangling(&state, inst, result);
                 self.ends.push(End { state, result });
             }
             Goal::Leaks { .. } => {

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 pub(crate) use crate::fates::Fate;
 use crate::fates::Fates;
 use crate::memory::Memory;
+use crate::misuse::Watched;
 use crate::symbols::Key;
 use crate::witness::{Event, Trail};
 
@@ -53,6 +54,8 @@ pub(crate) struct State {
     pub dereferenced: Rc<Vec<TermId>>,
     /// Runs of bytes copied out of memory that callers know: where to, where from, how many.
     pub copies: Rc<Vec<(Key, Key, u64)>>,
+    /// What misuse is found by; empty unless somebody looks for it.
+    pub watched: Rc<Watched>,
 }
 
 impl State {
@@ -86,6 +89,7 @@ impl State {
             failures: SmallVec::new(),
             dereferenced: Rc::default(),
             copies: Rc::default(),
+            watched: Rc::default(),
         }
     }
 

@@ -91,6 +91,8 @@ pub(crate) struct Outputs<'a> {
     pub dependencies: &'a Path,
     /// A folder for temporary files.
     pub scratch: &'a Path,
+    /// Flags that make clang read other texts in place of files.
+    pub overlay: &'a [OsString],
 }
 
 impl Clang {
@@ -164,7 +166,7 @@ impl Clang {
         for _ in 0..MAX_FLAG_RETRIES {
             let mut command = Command::new(&self.path);
             command.current_dir(&job.directory).args(&flags).args(OUR_FLAGS).args(ownership_macros());
-            command.args(["-MD", "-MT", "unit", "-MF"]).arg(outputs.dependencies);
+            command.args(outputs.overlay).args(["-MD", "-MT", "unit", "-MF"]).arg(outputs.dependencies);
             command.arg("-o").arg(outputs.bitcode).arg("--").arg(&job.source);
             let Err(failure) = self.run(command, outputs.scratch, started) else { return Ok(()) };
             match without_rejected(&flags, &failure.stderr).filter(|_| failure.is_own()) {

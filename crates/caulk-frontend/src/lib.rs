@@ -19,10 +19,12 @@ mod fingerprint;
 mod isolated;
 mod llvm;
 mod lower;
+mod overlay;
 mod read;
 mod ssa;
 
 pub use cache::Cache;
 pub use clang::{CLANG_MAJOR, Clang, ClangError};
 pub use isolated::{Isolated, serve};
-pub use read::{Config, LostUnit, ReadUnit, ReadUnitsError, read_units};
+pub use overlay::Overlay;
+pub use read::{Config, LostUnit, ReadUnit, ReadUnitsError, read_units, read_units_over};

@@ -1,5 +1,6 @@
 //! Reads all units of a project, side by side.
 
+use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::SystemTime;
@@ -14,6 +15,7 @@ use crate::dependencies;
 use crate::isolated::Isolated;
 use crate::llvm::Module;
 use crate::lower::lower_unit;
+use crate::overlay::Overlay;
 
 /// LLVM's reader recurses over nested constants and types; the default of 2 MiB is small for generated code.
 pub(crate) const STACK_BYTES: usize = 64 << 20;
@@ -52,6 +54,8 @@ pub struct LostUnit {
 pub enum ReadUnitsError {
     #[error("cannot make a folder for temporary files: {0}")]
     TempDir(std::io::Error),
+    #[error("cannot write the changed texts for clang: {0}")]
+    Overlay(std::io::Error),
     #[error("cannot start {threads} threads: {source}")]
     Threads { threads: usize, source: rayon::ThreadPoolBuildError },
 }
@@ -62,14 +66,26 @@ pub fn read_units(
     config: &Config,
     done: &(dyn Fn(&Job) + Sync),
 ) -> Result<Vec<Result<ReadUnit, LostUnit>>, ReadUnitsError> {
+    read_units_over(jobs, config, &Overlay::default(), done)
+}
+
+/// Likewise, with other texts in place of some files.
+pub fn read_units_over(
+    jobs: &[Job],
+    config: &Config,
+    overlay: &Overlay,
+    done: &(dyn Fn(&Job) + Sync),
+) -> Result<Vec<Result<ReadUnit, LostUnit>>, ReadUnitsError> {
     let scratch = config.clang.lifeline().temp_folder().map_err(ReadUnitsError::TempDir)?;
+    let description = overlay.write(scratch.path()).map_err(ReadUnitsError::Overlay)?;
+    let over = Over { overlay, flags: overlay.flags(description.as_deref()) };
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(config.threads)
         .stack_size(STACK_BYTES)
         .build()
         .map_err(|source| ReadUnitsError::Threads { threads: config.threads, source })?;
     let read_one = |(number, job): (usize, &Job)| {
-        let result = read_unit(job, config, scratch.path(), number)
+        let result = read_unit(job, config, &over, scratch.path(), number)
             .map_err(|reason| LostUnit { source: job.display().to_owned(), reason });
         done(job);
         result
@@ -78,10 +94,17 @@ pub fn read_units(
     Ok(pool.install(|| jobs.par_iter().enumerate().with_max_len(1).map(read_one).collect()))
 }
 
-fn read_unit(job: &Job, config: &Config, scratch: &Path, number: usize) -> Result<ReadUnit, String> {
+/// Texts in place of files, and the flags that say so to clang.
+struct Over<'a> {
+    overlay: &'a Overlay,
+    flags: Vec<OsString>,
+}
+
+fn read_unit(job: &Job, config: &Config, over: &Over<'_>, scratch: &Path, number: usize) -> Result<ReadUnit, String> {
     let key = config.cache.as_ref().map(|cache| (cache, cache.key(job, &config.clang)));
     if let Some((cache, key)) = &key
         && let Some((mut unit, files)) = cache.load(key)
+        && !over.overlay.covers(&files)
     {
         // How a source is shown depends on where the program was started, and the entry does not.
         unit.unit.source = job.display().to_owned();
@@ -90,7 +113,7 @@ fn read_unit(job: &Job, config: &Config, scratch: &Path, number: usize) -> Resul
     let bitcode = scratch.join(format!("{number}.bc"));
     let rule = scratch.join(format!("{number}.d"));
     let started = SystemTime::now();
-    config.clang.compile(job, Outputs { bitcode: &bitcode, dependencies: &rule, scratch })?;
+    config.clang.compile(job, Outputs { bitcode: &bitcode, dependencies: &rule, scratch, overlay: &over.flags })?;
     let lowered = match (job, &config.isolated) {
         (Job::Bitcode(_), Some(isolated)) => {
             let out = scratch.join(format!("{number}.unit"));
@@ -102,7 +125,7 @@ fn read_unit(job: &Job, config: &Config, scratch: &Path, number: usize) -> Resul
     let _ = std::fs::remove_file(&bitcode);
     let _ = std::fs::remove_file(&rule);
     let unit = lowered?;
-    if let Some((cache, key)) = &key {
+    if let Some((cache, key)) = key.as_ref().filter(|_| !over.overlay.covers(&files)) {
         cache.store(key, &files, started, &unit);
     }
     Ok(ReadUnit { unit, from_cache: false, files })

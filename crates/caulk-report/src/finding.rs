@@ -127,6 +127,25 @@ pub struct Step {
     pub detail: bool,
 }
 
+/// How memory is lost, as far as a proposed fix has to know it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// The function returns.
+    Return,
+    OutOfScope,
+    Overwritten,
+    NextIteration,
+    ResultIgnored,
+    /// What holds it is freed, by a path of the function.
+    HolderFreed,
+    /// A destructor does not free this field.
+    FieldMissed,
+    FieldPassedOver,
+    FieldOverwritten,
+    #[default]
+    Other,
+}
+
 /// A further place where the memory of a finding is lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -139,6 +158,9 @@ pub struct OtherLoss {
     pub confidence: Confidence,
     /// Some other allocation must fail for it.
     pub needs_alloc_failure: bool,
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub cause: Cause,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -182,6 +204,13 @@ pub struct Finding {
     #[serde(skip)]
     #[schemars(skip)]
     pub shape: String,
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub cause: Cause,
+    /// Where another path of the function frees it.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub freed_at: Option<Site>,
     /// Compared with a baseline, if there is one.
     pub baseline: Option<BaselineState>,
     /// It is not to be reported, and why.

@@ -73,6 +73,7 @@ fn other(finding: Finding) -> OtherLoss {
         reason: finding.reason,
         confidence: finding.confidence,
         needs_alloc_failure: finding.needs_alloc_failure,
+        cause: finding.cause,
     }
 }
 
@@ -105,6 +106,8 @@ mod tests {
             failure_tested: false,
             fingerprint: String::new(),
             shape: String::new(),
+            cause: Default::default(),
+            freed_at: None,
             noun: "memory".to_owned(),
             baseline: None,
             suppression: None,

@@ -108,6 +108,8 @@ impl<'a> Narrator<'a> {
             failure_tested: evidence.failure_tested,
             fingerprint: String::new(),
             shape: String::new(),
+            cause: reason.cause(),
+            freed_at: evidence.freed_at.map(|free| self.sites.of(candidate.function, free)),
             noun: MEMORY.to_owned(),
             baseline: None,
             suppression: None,

@@ -3,6 +3,7 @@
 use caulk_ir::InstId;
 use caulk_useflow::{Candidate, Event, Kind, Loss};
 
+use crate::finding::Cause;
 use crate::witness::{Evidence, WitnessEvent};
 
 pub(crate) enum Reason {
@@ -26,6 +27,22 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
+    /// What kind of loss it is, without the words.
+    pub(crate) fn cause(&self) -> Cause {
+        match self {
+            Reason::Return | Reason::Exit => Cause::Return,
+            Reason::OutOfScope => Cause::OutOfScope,
+            Reason::Overwritten => Cause::Overwritten,
+            Reason::NextIteration => Cause::NextIteration,
+            Reason::ResultIgnored => Cause::ResultIgnored,
+            Reason::HolderFreed => Cause::HolderFreed,
+            Reason::FieldMissed(_) => Cause::FieldMissed,
+            Reason::FieldPassedOver => Cause::FieldPassedOver,
+            Reason::FieldOverwritten => Cause::FieldOverwritten,
+            Reason::Unlinked | Reason::NeverFreed | Reason::Thrown(_) => Cause::Other,
+        }
+    }
+
     /// `callee`: what is called where it is lost; `is_at_return`: a return statement is there.
     pub(crate) fn new(candidate: &Candidate, evidence: &Evidence, callee: Option<String>, is_at_return: bool) -> Self {
         let Candidate { function, place, allocation, exit, .. } = *candidate;

@@ -9,17 +9,20 @@ use crate::finding::{BaselineState, Call, Confidence, Finding, Site, Step, StepK
 use crate::fingerprint;
 use crate::report::Report;
 use crate::rules::{self, Rule};
+use crate::sarif_fixes::{self, Fixes};
 use crate::sarif_parts::{self, artifact};
 use crate::source::Sources;
 use crate::suppress::{Suppression, SuppressionSource};
 
-pub fn render(report: &Report, sources: &Sources) -> String {
-    sarif_parts::document(Writer { report, sources }.run())
+/// `fixes`: those that are offered with the findings.
+pub fn render(report: &Report, sources: &Sources, fixes: &Fixes) -> String {
+    sarif_parts::document(Writer { report, sources, fixes }.run())
 }
 
 struct Writer<'a> {
     report: &'a Report,
     sources: &'a Sources,
+    fixes: &'a Fixes,
 }
 
 impl Writer<'_> {
@@ -58,6 +61,9 @@ impl Writer<'_> {
         });
         if let Some(state) = finding.baseline {
             result["baselineState"] = json!(if state == BaselineState::New { "new" } else { "unchanged" });
+        }
+        if let Some(fix) = self.fixes.get(&finding.fingerprint) {
+            result["fixes"] = json!([sarif_fixes::value(fix, self.sources)]);
         }
         if let Some(suppression) = &finding.suppression {
             result["suppressions"] = json!([suppressed(suppression)]);

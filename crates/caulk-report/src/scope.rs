@@ -119,6 +119,8 @@ mod tests {
             failure_tested: false,
             fingerprint: String::new(),
             shape: String::new(),
+            cause: Default::default(),
+            freed_at: None,
             noun: "memory".to_owned(),
             baseline: None,
             suppression: None,

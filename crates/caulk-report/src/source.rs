@@ -68,6 +68,11 @@ impl Sources {
         Self { root: root.to_owned(), max_bytes, files: RefCell::default() }
     }
 
+    /// Takes a text for that of a file: one that is not saved yet.
+    pub fn put(&self, path: &str, text: Vec<u8>) {
+        self.files.borrow_mut().insert(path.to_owned(), Some(Rc::new(SourceFile::new(text))));
+    }
+
     /// A file, if it is there and can be read.
     pub fn get(&self, path: &str) -> Option<Rc<SourceFile>> {
         if let Some(known) = self.files.borrow().get(path) {

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use caulk_capture::{Duplicates, Job, JobList, Request, collect};
 use caulk_explore::{Exploration, ExploreConfig, explore as run_stage_two};
 use caulk_files::Destination;
-use caulk_frontend::{Cache, Clang, Config, Isolated, LostUnit, read_units};
+use caulk_frontend::{Cache, Clang, Config, Isolated, LostUnit, read_units_over};
 use caulk_ir::PackedUnit;
 use caulk_ir::entity::Entity;
 use caulk_models::Models;
@@ -117,7 +117,7 @@ fn read_jobs(list: JobList, options: &InputOptions, with_neighbours: bool) -> Re
     let config = Config { clang, cache, isolated, threads: threads(options) };
     let started = SystemTime::now();
     let bar = progress::bar(list.jobs.len(), "reading", options.quiet);
-    let results = read_units(&list.jobs, &config, &|job: &Job| {
+    let results = read_units_over(&list.jobs, &config, &options.overlay, &|job: &Job| {
         bar.set_message(terminal::piece(job.display()));
         bar.inc(1);
     })?;
@@ -131,7 +131,10 @@ fn read_jobs(list: JobList, options: &InputOptions, with_neighbours: bool) -> Re
         Context::default()
     };
     let mut read = sort_results(&list, results, started);
-    tell_lost(&read);
+    // What a changed text makes of a unit is told by who changed it.
+    if options.overlay.is_empty() {
+        tell_lost(&read);
+    }
     if read.units.is_empty() {
         return Err(Error::NothingRead(read.wanted));
     }

@@ -12,6 +12,7 @@ mod changes;
 mod commands;
 mod date;
 mod error;
+mod fixing;
 mod input;
 mod message;
 mod neighbours;
@@ -77,6 +78,8 @@ fn run(command: &Command) -> Result<Exit, Error> {
         Command::Candidates(options) => commands::candidates::run(options),
         Command::Capture(options) => commands::capture::run(options),
         Command::Check(options) => commands::check::run(options),
+        Command::Fix(options) => commands::fix::run(options),
+        Command::Lsp(options) => commands::lsp::run(options),
         Command::Graph(options) => commands::graph::run(options),
         Command::Ir(options) => commands::ir::run(options),
         Command::Program(options) => commands::program::run(options),

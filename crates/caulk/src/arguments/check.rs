@@ -73,7 +73,7 @@ pub(crate) enum ResourcesArgument {
 }
 
 /// Find memory leaks: the main job.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct CheckOptions {
     #[command(flatten)]
     pub input: InputOptions,
@@ -124,6 +124,10 @@ pub(crate) struct CheckOptions {
     /// Show every step of long paths.
     #[arg(long)]
     pub full_path: bool,
+
+    /// With --format sarif: add the checked fixes that `caulk fix` would offer.
+    #[arg(long)]
+    pub fixes: bool,
 
     /// 0: every path to every place of loss; 1: one finding for each allocation and variable that a function loses; 2: one
     /// for each allocation [default: 1].

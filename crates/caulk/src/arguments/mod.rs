@@ -1,9 +1,11 @@
 //! All arguments, in one place; those of `check` are in a file of their own.
 
 mod check;
+mod fix;
 
 use std::path::PathBuf;
 
+use caulk_frontend::Overlay;
 use caulk_process::Lifeline;
 use caulk_rules::Rules;
 use clap::builder::TypedValueParser;
@@ -14,6 +16,8 @@ use caulk_files::Destination;
 pub(crate) use check::{
     AllocFailureArgument, CheckOptions, ColorArgument, ConfidenceArgument, ReportFormat, ResourcesArgument,
 };
+
+pub(crate) use fix::{FixOptions, LspOptions};
 
 /// A place for a result that the command line names: it may be anywhere.
 fn destination() -> impl clap::builder::TypedValueParser<Value = Destination> {
@@ -31,6 +35,8 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Check(CheckOptions),
+    Fix(FixOptions),
+    Lsp(LspOptions),
     Candidates(CandidatesOptions),
     Summaries(SummariesOptions),
     Why(WhyOptions),
@@ -54,6 +60,8 @@ impl Command {
     pub(crate) fn input_mut(&mut self) -> Option<&mut InputOptions> {
         match self {
             Command::Check(options) => Some(&mut options.input),
+            Command::Fix(options) => Some(&mut options.check.input),
+            Command::Lsp(options) => Some(&mut options.check.input),
             Command::Candidates(options) => Some(&mut options.input),
             Command::Summaries(options) => Some(&mut options.input),
             Command::Why(options) => Some(&mut options.input),
@@ -92,6 +100,8 @@ impl Command {
     pub(crate) fn models_mut(&mut self) -> Option<&mut ModelOptions> {
         match self {
             Command::Check(options) => Some(&mut options.models),
+            Command::Fix(options) => Some(&mut options.check.models),
+            Command::Lsp(options) => Some(&mut options.check.models),
             Command::Candidates(options) => Some(&mut options.models),
             Command::Summaries(options) => Some(&mut options.models),
             Command::Why(options) => Some(&mut options.models),
@@ -111,7 +121,7 @@ impl Command {
 }
 
 /// What to read, and how: the same for every command that reads a project.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct InputOptions {
     /// Source files, .bc or .ll files, a directory with a compilation database, or a database. Without any, the nearest
     /// database is read, in this directory, its build*/ or those above. With -p, the whole database is read, and what concerns
@@ -197,6 +207,10 @@ pub(crate) struct InputOptions {
     #[arg(skip)]
     pub lifeline: Lifeline,
 
+    /// Texts that are read in place of files.
+    #[arg(skip)]
+    pub overlay: Overlay,
+
     /// Flags for clang, for sources that no database describes; added to those of a database.
     #[arg(last = true, value_name = "CLANG_FLAGS")]
     pub flags: Vec<String>,
@@ -230,7 +244,7 @@ pub(crate) struct IrOptions {
 }
 
 /// What library functions do, besides what Caulk knows.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct ModelOptions {
     /// A file with models of library functions (may be given several times; see docs/models.md).
     #[arg(long, value_name = "FILE")]

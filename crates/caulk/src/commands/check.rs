@@ -13,7 +13,7 @@ use caulk_report::witness::confirmed;
 use caulk_report::{
     AllocFailure, Choices, Confidence, Evidence, Finding, Kind, Level, LostUnit, Narrator, Refuted, Report,
     ReportConfig, Run, Scope, Selection, Statistics, Step, StepKind, TextOptions, Unknown, code_climate, csv, git,
-    github, html, json, junit, overview::count, sarif, shown_path, text,
+    github, html, json, junit, overview::count, sarif, sarif_fixes, shown_path, text,
 };
 
 use caulk_models::{Family, Models, Resource};
@@ -26,6 +26,7 @@ use crate::arguments::{
 use crate::changes::Revision;
 use crate::date;
 use crate::error::{Error, Exit};
+use crate::fixing::{self, Fixes};
 use crate::input::{self, Analysed, Read};
 use crate::message::tell;
 use crate::output::Output;
@@ -34,9 +35,42 @@ use crate::scope::Wanted;
 /// Largest baseline read: a hundred bytes a finding make that more than half a million.
 const MAX_BASELINE: u64 = 64 << 20;
 
+/// What a check came to.
+pub(crate) struct Checked {
+    pub analysed: Analysed,
+    pub sources: Sources,
+    pub report: Report,
+    /// All findings, those too that the options hold back; empty unless they are wanted.
+    pub all: Vec<Finding>,
+}
+
 pub(crate) fn run(options: &CheckOptions) -> Result<Exit, Error> {
     let start = Instant::now();
     check_destinations(options)?;
+    if options.fixes && options.format != Some(ReportFormat::Sarif) {
+        return Err(Error::Usage(
+            "--fixes adds to a report in SARIF: say --format sarif, or use `caulk fix`".to_owned(),
+        ));
+    }
+    let checked = check(options, options.fixes)?;
+    let leaks: Vec<&Finding> = checked.report.leaks().collect();
+    let fixes = if options.fixes { fixing::fixes(options, &checked, &leaks, false)? } else { Fixes::default() };
+    let Checked { analysed, sources, report, .. } = &checked;
+    deliver(report, sources, options, &fixes.for_sarif())?;
+    if !options.input.quiet {
+        tell_root(report, options);
+        tell(report, start);
+    }
+    if let Some(path) = &options.write_baseline {
+        write_file(path, &report.as_baseline().render())?;
+    }
+    let is_clean =
+        (report.leaks().next().is_none() || options.write_baseline.is_some()) && report.complaints.is_empty();
+    Ok(if is_clean { analysed.read.exit() } else { Exit::Leaks })
+}
+
+/// Reads, analyses and reports. `wants_all`: findings that the options hold back are wanted as well.
+pub(crate) fn check(options: &CheckOptions, wants_all: bool) -> Result<Checked, Error> {
     let baseline = options.baseline.as_deref().map(read_baseline).transpose()?;
     let mut analysed = analyse(options)?;
     let root = analysed.read.root.clone();
@@ -49,6 +83,9 @@ pub(crate) fn run(options: &CheckOptions) -> Result<Exit, Error> {
     }
     wanted.narrow(&mut analysed, &config);
     let sources = Sources::new(&root, config.max_source);
+    for (path, text) in options.input.overlay.iter() {
+        sources.put(&shown_path(&path.to_string_lossy(), &root), text.to_vec());
+    }
     let exploration = input::explore(&options.input, &analysed)?;
     let contradicted = match options.second_opinion.unwrap_or(false) {
         true => Contradicted::new(&options.input, &analysed, &exploration)?,
@@ -59,20 +96,22 @@ pub(crate) fn run(options: &CheckOptions) -> Result<Exit, Error> {
     let newer = newer_files(&analysed, &found, &root);
     let scope = scope(&wanted, since.as_ref(), &found, baseline.as_ref(), &analysed)?;
     let ignores = options.ignores.clone();
+    let all = if wants_all { everything(&root, found.clone(), &sources) } else { Vec::new() };
     let choices = Choices { selection: selection(options, &analysed.read), baseline, ignores, strict, newer, scope };
     let mut report = Report::new(&root, found, &choices, &sources);
     fill_in(&mut report, &analysed, &exploration, &contradicted);
-    deliver(&report, &sources, options)?;
-    if !options.input.quiet {
-        tell_root(&report, options);
-        tell(&report, start);
-    }
-    if let Some(path) = &options.write_baseline {
-        write_file(path, &report.as_baseline().render())?;
-    }
-    let is_clean =
-        (report.leaks().next().is_none() || options.write_baseline.is_some()) && report.complaints.is_empty();
-    Ok(if is_clean { analysed.read.exit() } else { Exit::Leaks })
+    Ok(Checked { analysed, sources, report, all })
+}
+
+/// Findings that nothing is held back of.
+fn everything(root: &Path, found: Vec<Finding>, sources: &Sources) -> Vec<Finding> {
+    let selection = Selection {
+        level: Level::Leaks,
+        min_confidence: Confidence::Low,
+        at_exit: true,
+        alloc_failure: AllocFailure::Show,
+    };
+    Report::new(root, found, &Choices { selection, ..Choices::default() }, sources).findings
 }
 
 /// What cannot be written is told before the work, not after it.
@@ -113,7 +152,7 @@ fn scope(
 }
 
 /// The files of the project itself, as the report names them.
-fn files_of(analysed: &Analysed, config: &ReportConfig, root: &Path) -> Vec<String> {
+pub(crate) fn files_of(analysed: &Analysed, config: &ReportConfig, root: &Path) -> Vec<String> {
     let units = analysed.program.units().filter(|(id, _)| !analysed.read.is_context(*id));
     let files = units.map(|(_, packed)| &packed.unit).flat_map(|unit| unit.files.values().map(|file| unit.str(*file)));
     let own: BTreeSet<String> =
@@ -287,13 +326,18 @@ fn run_of(root: &Path) -> Run {
 }
 
 /// Writes the report where it was asked for.
-fn deliver(report: &Report, sources: &Sources, options: &CheckOptions) -> Result<(), Error> {
+fn deliver(
+    report: &Report,
+    sources: &Sources,
+    options: &CheckOptions,
+    fixes: &sarif_fixes::Fixes,
+) -> Result<(), Error> {
     let rendered = match options.format.unwrap_or(ReportFormat::Text) {
         ReportFormat::Text if options.input.quiet => text::short(report),
         ReportFormat::Text => text::render(report, sources, &text_options(options)),
         ReportFormat::Json => json::render(report),
-        ReportFormat::Sarif if options.full_path => sarif::render(report, sources),
-        ReportFormat::Sarif => sarif::render(&without_details(report), sources),
+        ReportFormat::Sarif if options.full_path => sarif::render(report, sources, fixes),
+        ReportFormat::Sarif => sarif::render(&without_details(report), sources, fixes),
         ReportFormat::Github => github::render(report),
         ReportFormat::CodeClimate => code_climate::render(report),
         ReportFormat::Junit => junit::render(report),

@@ -31,23 +31,47 @@ pub(crate) fn run(options: &WhyOptions) -> Result<Exit, Error> {
     if functions.is_empty() {
         return Err(Error::Usage(format!("no function at {file}:{line} was read")));
     }
-    let Analysed { program, models, config, analysis, .. } = &analysed;
-    let explainer = Explainer::new(program, models, config, analysis);
     let root = analysed.read.root.clone();
     let sources = Sources::new(&root, ReportConfig::default().max_source);
-    // A function of a header is there once for every unit that includes it; what is alike is said once.
-    let mut said: BTreeSet<String> = BTreeSet::new();
     let mut out = Output::new();
-    for function in functions {
-        let Some(body) = program.body(function) else { continue };
-        let second = SecondLook::new(&analysed, function, &sources, &root);
-        let answer = Answer { analysed: &analysed, function, body: &body, line, second };
-        let text = answer.text(&explainer.stories(function));
-        if said.insert(text.clone()) {
-            out.text(&text)?;
-        }
+    for text in answers(&analysed, &sources, functions, line, |_| true) {
+        out.text(&text)?;
     }
     Ok(Exit::Clean)
+}
+
+/// What happens to the memory that is allocated in a line; empty if none is.
+pub(crate) fn allocated(analysed: &Analysed, sources: &Sources, file: &str, line: u32) -> Vec<String> {
+    let is_made_here = |stories: &[ObjectStory]| stories.iter().any(|story| story.line == line);
+    answers(analysed, sources, find(analysed, file, line), line, is_made_here)
+}
+
+/// A function of a header is there once for every unit that includes it; what is alike is said once.
+fn answers(
+    analysed: &Analysed,
+    sources: &Sources,
+    functions: Vec<FuncId>,
+    line: u32,
+    is_wanted: impl Fn(&[ObjectStory]) -> bool,
+) -> Vec<String> {
+    let Analysed { program, models, config, analysis, .. } = analysed;
+    let explainer = Explainer::new(program, models, config, analysis);
+    let root = &analysed.read.root;
+    let mut said: BTreeSet<String> = BTreeSet::new();
+    let mut all = Vec::new();
+    for function in functions {
+        let Some(body) = program.body(function) else { continue };
+        let stories = explainer.stories(function);
+        if !is_wanted(&stories) {
+            continue;
+        }
+        let second = SecondLook::new(analysed, function, sources, root);
+        let text = Answer { analysed, function, body: &body, line, second }.text(&stories);
+        if said.insert(text.clone()) {
+            all.push(text);
+        }
+    }
+    all
 }
 
 fn parse_place(place: &str) -> Result<(&str, u32), Error> {

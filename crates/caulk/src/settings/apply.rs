@@ -10,7 +10,7 @@ use caulk_report::suppress::Ignore;
 use caulk_rules::{Rules, UnknownRule};
 
 use super::{IgnoreSetting, Settings};
-use crate::arguments::{CheckOptions, Command, InputOptions, ModelOptions};
+use crate::arguments::{CheckOptions, Command, FixOptions, InputOptions, LspOptions, ModelOptions};
 use crate::error::Error;
 use crate::input::{cores, current_folder};
 
@@ -29,8 +29,15 @@ pub(crate) fn apply(command: &mut Command) -> Result<(), Error> {
     if let Some(models) = command.models_mut() {
         settings.fill_models(models);
     }
-    if let Command::Check(check) = command {
-        settings.fill_check(check)?;
+    match command {
+        Command::Check(check) => settings.fill_check(check)?,
+        Command::Fix(FixOptions { check, .. }) | Command::Lsp(LspOptions { check }) => {
+            // How the project wants its reports is nothing that a diff could be.
+            let (format, output) = (check.format, check.output.clone());
+            settings.fill_check(check)?;
+            (check.format, check.output) = (format, output);
+        }
+        _ => {}
     }
     Ok(())
 }

@@ -1,0 +1,225 @@
+//! `caulk lsp`, as an editor sees it: a client that speaks the protocol over standard input and output.
+
+mod project;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use project::{LEAK, Project, find};
+use serde_json::{Value, json};
+
+struct Client {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    next: i64,
+    /// Notifications that came while an answer was waited for.
+    seen: Vec<Value>,
+}
+
+impl Client {
+    fn start(project: &Project) -> Self {
+        let mut command = project.command(&["lsp", "--no-cache"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("caulk can be run");
+        let input = child.stdin.take().expect("piped");
+        let output = BufReader::new(child.stdout.take().expect("piped"));
+        let mut client = Self { child, input, output, next: 0, seen: Vec::new() };
+        let answer = client.ask(
+            "initialize",
+            json!({ "processId": null, "rootUri": null, "capabilities": { "window": { "workDoneProgress": true } } }),
+        );
+        assert_eq!(answer["result"]["serverInfo"]["name"], "caulk", "{answer}");
+        client.tell("initialized", json!({}));
+        client
+    }
+
+    fn send(&mut self, message: &Value) {
+        let text = message.to_string();
+        write!(self.input, "Content-Length: {}\r\n\r\n{text}", text.len()).expect("the server reads");
+        self.input.flush().expect("the server reads");
+    }
+
+    fn tell(&mut self, method: &str, params: Value) {
+        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    fn post(&mut self, method: &str, params: Value) -> i64 {
+        self.next += 1;
+        self.send(&json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params }));
+        self.next
+    }
+
+    fn read(&mut self) -> Value {
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            assert!(self.output.read_line(&mut line).expect("text") > 0, "the server has gone");
+            match line.trim() {
+                "" => break,
+                header => {
+                    if let Some(number) = header.strip_prefix("Content-Length: ") {
+                        length = number.parse().expect("a number");
+                    }
+                }
+            }
+        }
+        let mut body = vec![0; length];
+        self.output.read_exact(&mut body).expect("as long as it says");
+        serde_json::from_slice(&body).expect("JSON")
+    }
+
+    /// The next message that is wanted; requests of the server are granted, notifications kept.
+    fn wait(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        if let Some(at) = self.seen.iter().position(&is_wanted) {
+            return self.seen.remove(at);
+        }
+        loop {
+            let message = self.read();
+            if is_wanted(&message) {
+                return message;
+            }
+            if message.get("id").is_some() && message.get("method").is_some() {
+                self.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": null }));
+            } else {
+                self.seen.push(message);
+            }
+        }
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.post(method, params);
+        self.wait(|message| message["id"] == id && message.get("method").is_none())
+    }
+
+    /// The diagnostics that are published next.
+    fn diagnostics(&mut self) -> Value {
+        self.wait(|message| message["method"] == "textDocument/publishDiagnostics")["params"].take()
+    }
+
+    fn stop(mut self) {
+        let answer = self.ask("shutdown", Value::Null);
+        assert!(answer.get("error").is_none(), "{answer}");
+        self.tell("exit", Value::Null);
+        assert!(self.child.wait().expect("it ends").success());
+    }
+}
+
+fn leaking() -> Project {
+    Project::with_database(&[("a.c", LEAK)], &["a.c"])
+}
+
+fn uri(project: &Project) -> String {
+    format!("file://{}", project.path("a.c").display())
+}
+
+#[test]
+fn a_leak_is_shown_explained_and_fixed() {
+    let project = leaking();
+    let uri = uri(&project);
+    let mut client = Client::start(&project);
+    let document = json!({ "uri": uri, "languageId": "c", "version": 1, "text": LEAK });
+    client.tell("textDocument/didOpen", json!({ "textDocument": document }));
+    let shown = client.diagnostics();
+    assert_eq!(shown["uri"], uri.as_str());
+    let [leak] = shown["diagnostics"].as_array().expect("a list").as_slice() else { panic!("one leak: {shown}") };
+    assert_eq!((&leak["range"]["start"]["line"], &leak["code"]), (&json!(6), &json!("forgotten")), "{leak}");
+    let steps = leak["relatedInformation"].as_array().expect("the path");
+    assert!(steps.iter().any(|step| step["message"].as_str().is_some_and(|m| m.contains("allocated"))), "{leak}");
+    assert!(client.seen.iter().any(|m| m["method"] == "$/progress"), "{:?}", client.seen);
+
+    let place = |line: u32, character: u32| json!({ "textDocument": { "uri": uri }, "position": { "line": line, "character": character } });
+    let hover = client.ask("textDocument/hover", place(2, 16));
+    let text = hover["result"]["contents"]["value"].as_str().unwrap_or_default().to_owned();
+    assert!(text.contains("`malloc()`") && text.contains("returns at 7"), "{hover}");
+
+    let context = json!({ "diagnostics": [leak] });
+    let range = &leak["range"];
+    let asked = json!({ "textDocument": { "uri": uri }, "range": range, "context": context });
+    let actions = client.ask("textDocument/codeAction", asked)["result"].take();
+    let titles: Vec<&str> = actions.as_array().expect("a list").iter().filter_map(|a| a["title"].as_str()).collect();
+    assert_eq!(
+        titles,
+        [
+            "Fix, after a check: insert `free(p)` before line 7",
+            "Suppress this `forgotten` finding with a reason",
+            "Explain the rule `forgotten`"
+        ]
+    );
+    let fixed = client.ask("codeAction/resolve", actions[0].clone());
+    let edit = &fixed["result"]["edit"]["changes"][&uri][0];
+    assert_eq!(edit["newText"], "    free(p);\n", "{fixed}");
+    let comment = &actions[1]["edit"]["changes"][&uri][0]["newText"];
+    assert_eq!(comment, "    // caulk: ignore forgotten \"REASON\"\n");
+    let page =
+        client.ask("workspace/executeCommand", json!({ "command": "caulk.explain", "arguments": ["forgotten"] }));
+    assert!(page["result"].as_str().is_some_and(|text| text.starts_with("# ")), "{page}");
+    client.stop();
+}
+
+#[test]
+fn what_is_saved_is_read_again_and_what_is_not_saved_is_what_is_shown() {
+    let project = leaking();
+    let uri = uri(&project);
+    let mut client = Client::start(&project);
+    client.diagnostics();
+    let fixed = LEAK.replace("    return 0;", "    free(p);\n    return 0;");
+    client.tell(
+        "textDocument/didOpen",
+        json!({ "textDocument": { "uri": uri, "languageId": "c", "version": 1, "text": LEAK } }),
+    );
+    // Another file is saved while the fix is in the buffer only.
+    client.tell(
+        "textDocument/didChange",
+        json!({ "textDocument": { "uri": uri, "version": 2 }, "contentChanges": [{ "text": fixed }] }),
+    );
+    let other = format!("file://{}", project.path("b.c").display());
+    client.tell("textDocument/didSave", json!({ "textDocument": { "uri": other } }));
+    assert_eq!(client.diagnostics()["diagnostics"], json!([]));
+    // The buffer is thrown away: the file itself still leaks.
+    client.tell("textDocument/didClose", json!({ "textDocument": { "uri": uri } }));
+    client.tell("textDocument/didSave", json!({ "textDocument": { "uri": other } }));
+    assert_eq!(client.diagnostics()["diagnostics"].as_array().map(Vec::len), Some(1));
+    std::fs::write(project.path("a.c"), &fixed).expect("writable");
+    client.tell("textDocument/didSave", json!({ "textDocument": { "uri": uri } }));
+    assert_eq!(client.diagnostics()["diagnostics"], json!([]));
+    client.stop();
+}
+
+#[test]
+fn nonsense_is_refused_and_requests_can_be_cancelled() {
+    let project = leaking();
+    let mut client = Client::start(&project);
+    assert_eq!(client.ask("textDocument/rename", json!({}))["error"]["code"], -32601);
+    assert_eq!(client.ask("textDocument/hover", json!({ "x": 1 }))["error"]["code"], -32602);
+    let shown = client.diagnostics();
+    let leak = &shown["diagnostics"][0];
+    let action = json!({ "title": "fix", "data": leak["data"] });
+    let (first, second) =
+        (client.post("codeAction/resolve", action.clone()), client.post("codeAction/resolve", action));
+    client.tell("$/cancelRequest", json!({ "id": second }));
+    let answer = |id: i64| move |message: &Value| message["id"] == id && message.get("method").is_none();
+    let cancelled = client.wait(answer(second));
+    assert_eq!(cancelled["error"]["code"], -32800, "{cancelled}");
+    assert!(client.wait(answer(first))["result"]["edit"].is_object());
+    let gone = json!({ "title": "fix", "data": { "fingerprint": "0000" } });
+    assert_eq!(client.ask("codeAction/resolve", gone)["error"]["message"], "the finding is no longer there");
+    client.stop();
+}
+
+/// What Neovim does with the server: open, see, fix, save, and see that it is gone.
+#[test]
+fn neovim_shows_and_fixes_a_leak() {
+    let Some(nvim) = find("nvim") else { return };
+    let project = leaking();
+    let script = include_str!("lsp/session.lua").replace("@CAULK@", env!("CARGO_BIN_EXE_caulk"));
+    std::fs::write(project.path("session.lua"), script).expect("writable");
+    let output = std::process::Command::new(nvim)
+        .args(["--headless", "-u", "NONE", "-i", "NONE", "-n", "-c", "luafile session.lua", "-c", "cquit"])
+        .current_dir(project.root())
+        .output()
+        .expect("nvim can be run");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let text = std::fs::read_to_string(project.path("a.c")).expect("readable");
+    assert!(text.contains("    free(p);\n    return 0;"), "{text}\n{said}");
+}
