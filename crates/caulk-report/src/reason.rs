@@ -39,7 +39,7 @@ impl Reason {
             Reason::FieldMissed(_) => Cause::FieldMissed,
             Reason::FieldPassedOver => Cause::FieldPassedOver,
             Reason::FieldOverwritten => Cause::FieldOverwritten,
-            Reason::Unlinked | Reason::NeverFreed | Reason::Thrown(_) => Cause::Other,
+            Reason::FieldLeftByDestructor | Reason::Unlinked | Reason::NeverFreed | Reason::Thrown(_) => Cause::Other,
         }
     }
 
