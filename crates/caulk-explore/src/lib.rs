@@ -11,10 +11,12 @@
 
 mod ahead;
 mod apply;
+mod assertions;
 mod by_summary;
 mod call;
 mod callers;
 mod config;
+mod counts;
 mod effect_cache;
 mod effects;
 mod essential;
