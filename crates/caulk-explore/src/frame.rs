@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use crate::ahead::LoadedAhead;
+use crate::assertions::failed_assertions;
 
 /// Where a cell of memory lies, as far as the code that addresses it tells. Two cells of different known classes are never one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,6 +48,8 @@ pub(crate) struct Frame<'a> {
     /// Values that conditions ahead of a block depend on, of those computed before it.
     pub seen_ahead: EntityVec<BlockId, Vec<InstId>>,
     pub loaded_ahead: LoadedAhead,
+    /// Sides of branches on which a soft assertion fails.
+    pub failed_assertions: FxHashSet<(InstId, u32)>,
 }
 
 impl<'a> Frame<'a> {
@@ -70,6 +73,7 @@ impl<'a> Frame<'a> {
             loops: natural_loops(body, &order),
             seen_ahead: vec![Vec::new(); body.blocks.len()].into(),
             loaded_ahead: LoadedAhead::default(),
+            failed_assertions: failed_assertions(program.unit(program.function(id).unit), body),
             homes,
             order,
             blocks_by_order,

@@ -12,10 +12,12 @@
 
 mod ahead;
 mod apply;
+mod assertions;
 mod by_summary;
 mod call;
 mod callers;
 mod config;
+mod counts;
 mod effect_cache;
 mod effects;
 mod essential;

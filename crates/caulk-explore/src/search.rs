@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand};
+use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
 use caulk_useflow::{Candidate, Kind, is_destructor_call};
 use rustc_hash::FxHashMap;
@@ -349,8 +350,14 @@ impl<'a, 'g> Search<'a, 'g> {
     }
 
     fn take(&mut self, mut state: State, from: BlockId, inst: InstId, index: u32, to: BlockId, condition: TermId) {
+        let is_failed_assertion = self.machine.frame.failed_assertions.contains(&(inst, index));
+        if self.machine.world.config.rules.applies(Rule::SoftAssertions, is_failed_assertion) {
+            return;
+        }
+        let empty = self.empty_beside(&state);
         let is_possible = self.machine.decided_by_dereference(&state, condition) != Some(false)
-            && state.facts.assume(&mut self.machine.pool, condition) == Verdict::Consistent;
+            && state.facts.assume(&mut self.machine.pool, condition) == Verdict::Consistent
+            && !self.finds_empty(&state, &empty);
         if let Some(edges) = self.edges.as_mut().filter(|_| state.tracked.is_some()) {
             edges.note((inst, index), to, is_possible);
         }

@@ -174,6 +174,12 @@ impl Symbols {
         &self.initial
     }
 
+    /// What a cell held at first, if anybody asked.
+    pub(crate) fn initial_value(&self, key: Key) -> Option<TermId> {
+        let index = [64u8, 32, 16, 8].iter().find_map(|width| self.initial_index.get(&(key, *width)));
+        index.map(|at| self.initial[*at].value)
+    }
+
     /// The class by which a cell was first read.
     pub(crate) fn initial_class(&self, key: Key) -> Option<Class> {
         let index = [64u8, 32, 8, 16, 1].iter().find_map(|width| self.initial_index.get(&(key, *width)));

@@ -116,6 +116,8 @@ rules! {
         "An outcome of a callee that leaves the object counts only if the caller can distinguish it from one that takes it."
     LeftInPlace "left-in-place"
         "An outcome of a callee that loses the object counts only if the caller can distinguish it from one that leaves it in its place."
+    SoftAssertions "soft-assertions"
+        "A macro that returns where its condition does not hold, and reports the text of the condition, is not left there, because it asserts what holds."
     Room "room"
         "What a stack was made with room for is put there without failing."
     UnaskedStatus "unasked-status"

@@ -5,7 +5,7 @@ use caulk_memory::{Cell, ValueId};
 use smallvec::SmallVec;
 
 use crate::fact_list::keep_shared;
-use crate::facts::FactList;
+use crate::facts::{FactList, KeyId};
 
 /// The finite-state machine of an object (SMOKE's, with Melton's states).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -210,8 +210,8 @@ impl Alternative {
         self.status == other.status && self.names == other.names && self.cells == other.cells
     }
 
-    fn absorb(&mut self, other: &Alternative) -> bool {
-        let mut changed = keep_shared(&mut self.facts, &other.facts);
+    fn absorb(&mut self, other: &Alternative, apart: &[(KeyId, i64)]) -> bool {
+        let mut changed = keep_shared(&mut self.facts, &other.facts, apart);
         let before = self.aliases.len();
         self.aliases.retain(|alias| other.aliases.contains(alias));
         changed |= self.aliases.len() != before;
@@ -247,15 +247,21 @@ impl Alternative {
 
 /// Adds an alternative to those of a block; true when something new came in. `cut` is set when unlike ones were merged.
 /// Nothing is taken from `new` when it is merged with one that is there.
-pub(crate) fn merge(into: &mut Vec<Alternative>, new: &mut Alternative, max: usize, cut: &mut bool) -> bool {
+pub(crate) fn merge(
+    into: &mut Vec<Alternative>,
+    new: &mut Alternative,
+    max: usize,
+    apart: &[(KeyId, i64)],
+    cut: &mut bool,
+) -> bool {
     new.is_new = true;
     if let Some(known) = into.iter_mut().find(|a| a.same_class(new)) {
-        return known.absorb(new);
+        return known.absorb(new, apart);
     }
     if into.len() >= max {
         *cut = true;
         if let Some(known) = into.iter_mut().rev().find(|a| a.status == new.status) {
-            return known.absorb(new);
+            return known.absorb(new, apart);
         }
     }
     into.push(new.take());
@@ -263,12 +269,12 @@ pub(crate) fn merge(into: &mut Vec<Alternative>, new: &mut Alternative, max: usi
 }
 
 /// Merges all alternatives of one status, so that a block that keeps changing settles.
-pub(crate) fn collapse(alternatives: &mut Vec<Alternative>) {
+pub(crate) fn collapse(alternatives: &mut Vec<Alternative>, apart: &[(KeyId, i64)]) {
     let mut merged: Vec<Alternative> = Vec::new();
     for alternative in alternatives.drain(..) {
         match merged.iter_mut().find(|a| a.status == alternative.status) {
             Some(known) => {
-                known.absorb(&alternative);
+                known.absorb(&alternative, apart);
                 known.is_new = true;
             }
             None => merged.push(alternative),

@@ -28,13 +28,15 @@ pub(crate) fn learn(facts: &mut FactList, fact: Fact, max: usize) -> bool {
     true
 }
 
-/// Keeps what another way shares: for each value both know something of, the nearest relation that covers both. True when
-/// something changed.
-pub(crate) fn keep_shared(facts: &mut FactList, other: &FactList) -> bool {
+/// Keeps what another way shares: for each value both know something of, the nearest relation that covers both. `apart`: values
+/// and numbers that they are worth being known not to be. True when something changed.
+pub(crate) fn keep_shared(facts: &mut FactList, other: &FactList, apart: &[(KeyId, i64)]) -> bool {
     let alike = alike(facts, other);
     if alike == facts.len() {
         return false;
     }
+    let excluded = apart.iter().map(|(key, number)| (*key, Relation::Ne(*number)));
+    let excluded: SmallVec<[Fact; 2]> = excluded.filter(|fact| says(facts, fact) && says(other, fact)).collect();
     let keys = other.iter().map(|f| f.0).collect::<SmallVec<[KeyId; 16]>>();
     let (mut kept, mut changed) = (alike, false);
     for at in alike..facts.len() {
@@ -48,7 +50,17 @@ pub(crate) fn keep_shared(facts: &mut FactList, other: &FactList) -> bool {
         }
     }
     facts.truncate(kept);
+    for fact in excluded {
+        if !says(facts, &fact) {
+            facts.push(fact);
+        }
+    }
     changed
+}
+
+/// Whether a list says as much as a fact, or more.
+fn says(facts: &[Fact], (key, relation): &Fact) -> bool {
+    facts.iter().any(|known| known.0 == *key && known.1.implies(*relation))
 }
 
 /// How many facts at the start of two lists are the same, each the first about its value. Ways that meet again mostly parted
@@ -106,7 +118,7 @@ mod tests {
             for other in lists.map(FactList::from_slice) {
                 let mut kept = FactList::from_slice(one);
                 let expected = shared_one_by_one(&kept, &other);
-                let changed = keep_shared(&mut kept, &other);
+                let changed = keep_shared(&mut kept, &other, &[]);
                 assert_eq!(kept, expected, "{one:?} and {other:?}");
                 assert_eq!(changed, expected.as_slice() != one);
             }

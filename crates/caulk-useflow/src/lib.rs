@@ -8,6 +8,7 @@
 //! merge and the function counts as cut. The result does not depend on the number of threads.
 
 mod alternative;
+mod apart;
 mod backlinks;
 mod births;
 mod callbacks;

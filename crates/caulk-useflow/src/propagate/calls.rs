@@ -90,7 +90,7 @@ impl Propagation<'_, '_> {
         match self.flow.facts_at.entry(inst) {
             Entry::Vacant(slot) => drop(slot.insert(current.facts.clone())),
             Entry::Occupied(mut known) => {
-                keep_shared(known.get_mut(), &current.facts);
+                keep_shared(known.get_mut(), &current.facts, &self.view.apart);
             }
         }
     }

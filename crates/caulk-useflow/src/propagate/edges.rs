@@ -139,8 +139,10 @@ impl Propagation<'_, '_> {
         // A few excluded values help; a long list only pushes better facts out.
         const MAX_EXCLUDED: usize = 3;
         let excluded = cases.iter().take(MAX_EXCLUDED).filter(|_| cases.len() <= MAX_EXCLUDED);
-        let facts: FactList =
+        let mut facts: FactList =
             key.map(|k| excluded.map(|(case, _)| (k, Relation::Ne(number(*case)))).collect()).unwrap_or_default();
+        let apart = self.view.apart.iter().filter(|(k, _)| Some(*k) == key && cases.len() > MAX_EXCLUDED);
+        facts.extend(apart.map(|(k, case)| (*k, Relation::Ne(*case))));
         let known = key.and_then(|k| current.facts.iter().find(|f| f.0 == k && matches!(f.1, Relation::Eq(_))));
         let is_case = known.is_some_and(|f| cases.iter().any(|(case, _)| f.1 == Relation::Eq(number(*case))));
         if !is_case {
@@ -174,7 +176,8 @@ impl Propagation<'_, '_> {
             let is_phi_here = homes[*name] == to && matches!(body.insts[*name], Inst::Phi { .. });
             is_phi_here || liveness.is_live_in(to, *name)
         });
-        let changed = merge(&mut self.entries[to.index()], current, self.view.max_alternatives(), &mut self.flow.cut);
+        let max = self.view.max_alternatives();
+        let changed = merge(&mut self.entries[to.index()], current, max, &self.view.apart, &mut self.flow.cut);
         if changed {
             self.work.insert(self.view.order[to], to);
         }
@@ -185,7 +188,6 @@ impl Propagation<'_, '_> {
         let is_named = current.names.iter().any(|name| self.view.liveness.is_live_in(to, *name));
         let mut holders = current.holders().peekable();
         let is_emptied = !is_named
-            && current.vars.is_empty()
             && holders.peek().is_some()
             && holders.all(|cell| self.view.freeing_loops.empties(from, to, cell.base));
         self.view.config.rules.applies(Rule::FreeingLoops, is_emptied)

@@ -168,7 +168,7 @@ impl<'v, 'a> Propagation<'v, 'a> {
             let visits = this.visits[block.index()];
             if visits > this.view.max_visits() {
                 this.flow.cut = true;
-                collapse(&mut this.entries[block.index()]);
+                collapse(&mut this.entries[block.index()], &this.view.apart);
                 if visits > 2 * this.view.max_visits() {
                     this.flow.is_incomplete = true;
                     continue;
@@ -224,7 +224,7 @@ impl<'v, 'a> Propagation<'v, 'a> {
                 (is_settled && !changes_facts) || self.step(block, inst, current, &mut split)
             });
             for mut alternative in split.drain(..) {
-                merge(&mut abreast, &mut alternative, max, &mut self.flow.cut);
+                merge(&mut abreast, &mut alternative, max, &self.view.apart, &mut self.flow.cut);
             }
             if abreast.is_empty() {
                 return;

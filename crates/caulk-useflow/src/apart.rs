@@ -1,0 +1,62 @@
+//! Cases of a switch that do not come to where other cases meet: `case URL:` that returns, where all others go on behind the switch.
+//!
+//! Behind the switch it is known that the parameter is none of these. Without that a caller that gives such a constant would be
+//! told of what only the other cases do.
+
+use caulk_ir::entity::Entity;
+use caulk_ir::{BlockId, Body, Inst, Operand, Type};
+
+use crate::facts::{KeyId, PARAMETER_KEYS};
+
+/// More of one switch would push better facts out.
+const MAX_APART: usize = 3;
+
+/// Parameters, and constants that they are not wherever other cases of a switch on them meet.
+pub(crate) fn cases_apart(body: &Body) -> Vec<(KeyId, i64)> {
+    let mut found = Vec::new();
+    for (block, _) in body.blocks.iter() {
+        let Inst::Switch { value, cases, default, .. } = body.terminator(block) else { continue };
+        let Some((key, bits)) = parameter(body, *value) else { continue };
+        let constants = apart(body, block, cases, *default);
+        found.extend(constants.into_iter().map(|c| (key, caulk_ir::constant::sign_extend(c, bits))));
+    }
+    found
+}
+
+/// The parameter that is switched on, and how wide it is.
+fn parameter(body: &Body, value: Operand) -> Option<(KeyId, u16)> {
+    let inst = value.value()?;
+    match &body.insts[inst] {
+        Inst::Param { ty: Type::Int(bits), .. } if inst.0 < PARAMETER_KEYS => Some((KeyId(inst.0), *bits)),
+        _ => None,
+    }
+}
+
+/// The constants of a switch whose target does not lead to a block that several other targets lead to.
+fn apart(body: &Body, switch: BlockId, cases: &[(u64, BlockId)], default: BlockId) -> Vec<u64> {
+    let mut targets: Vec<BlockId> = cases.iter().map(|(_, target)| *target).chain([default]).collect();
+    targets.sort_unstable();
+    targets.dedup();
+    let reached: Vec<Vec<bool>> = targets.iter().map(|target| reached_from(body, *target, switch)).collect();
+    let is_meeting: Vec<bool> =
+        (0..body.blocks.len()).map(|at| reached.iter().filter(|blocks| blocks[at]).count() > 1).collect();
+    let is_apart = |target: &BlockId| {
+        let own = targets.binary_search(target).ok().map(|at| &reached[at]);
+        own.is_some_and(|own| is_meeting.iter().zip(own).any(|(meets, reached)| *meets && !reached))
+    };
+    let apart = cases.iter().filter(|(_, target)| *target != default && is_apart(target));
+    let constants: Vec<u64> = apart.map(|(constant, _)| *constant).collect();
+    if constants.len() > MAX_APART { Vec::new() } else { constants }
+}
+
+/// Blocks that one leads to, itself included, without going through the switch again.
+fn reached_from(body: &Body, from: BlockId, switch: BlockId) -> Vec<bool> {
+    let mut reached = vec![false; body.blocks.len()];
+    let mut work = vec![from];
+    while let Some(block) = work.pop() {
+        if block != switch && !std::mem::replace(&mut reached[block.index()], true) {
+            work.extend(body.terminator(block).successors());
+        }
+    }
+    reached
+}
