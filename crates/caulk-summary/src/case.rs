@@ -96,9 +96,11 @@ mod tests {
     fn arguments_exclude_cases() {
         let with = case(1, &[(parameter(0), Relation::NONZERO)]);
         let without = case(1, &[(parameter(0), Relation::ZERO)]);
-        assert!(Case::exclude_by_arguments(&[with.clone()], &[without.clone()]));
-        assert!(!Case::exclude_by_arguments(&[with.clone(), without.clone()], &[without]));
-        assert!(!Case::exclude_by_arguments(&[with], &[case(0, &[])]));
+        let (all, without) = ([with.clone(), without.clone()], [without]);
+        let with = [with];
+        assert!(Case::exclude_by_arguments(&with, &without));
+        assert!(!Case::exclude_by_arguments(&all, &without));
+        assert!(!Case::exclude_by_arguments(&with, &[case(0, &[])]));
     }
 
     #[test]
