@@ -75,6 +75,7 @@ const NOT_EXECUTED: &[&str] = &[
     "explore.max_callee_steps: melton / A global goes to a global: moves",
     "explore.max_callee_steps: melton / A global is freed: uses",
     "explore.max_effects: guards / Given: how many bytes to read: right",
+    "explore.max_effects: growable / The length beside a buffer says whether there is one: right",
     "explore.max_effects: melton / A global is freed: uses",
     "explore.max_givens: guards / Given: two parameters that no caller combines: collect",
     "explore.max_special_size: guards / Given: a mode that leaves little of a large function: right",
@@ -83,6 +84,7 @@ const NOT_EXECUTED: &[&str] = &[
     "explore.max_special_states: guards / Given: how many bytes to read: right",
     "explore.max_special_steps: guards / Given: a mode that leaves little of a large function: right",
     "explore.max_special_steps: guards / Given: how many bytes to read: right",
+    "explore.max_waiting: growable / The length beside a buffer says whether there is one: right",
     "explore.max_waiting: guards / What a callee writes is known no longer: field",
     "explore.max_waiting: guards / What a callee writes is known no longer: global",
 ];
@@ -96,10 +98,15 @@ const FORGOTTEN: &[&str] = &[
     // One fact is not enough to know that a function without side effects gives the same answer twice, and stage two does not
     // know it either.
     "useflow.max_facts: papers / The same answer twice (SMOKE's and LeakGuard's false report): wrong",
-    // Nor that a callee that has filled a buffer has counted beside it.
-    "useflow.max_facts: growable / A count beside the buffer: right",
     // Nor that a resize failed, once it is also known not to be one to nothing.
     "useflow.max_facts: library / Found in a block, or not: read_line",
+];
+
+/// A leak that is reported of the function which loses the object is reported of its class too, where the calls to the allocation are
+/// not all known any more: by these one sees that both are one.
+const TWICE: &[&str] = &[
+    "all: cxx / A local array of objects: Careless::~Careless",
+    "useflow.max_chain: cxx / A local array of objects: Careless::~Careless",
 ];
 
 /// A program of the documents: its files' names and texts.
@@ -329,7 +336,7 @@ fn loops_that_free_a_parameter() {
 #[test]
 fn what_is_cut_is_no_finding() {
     let found: BTreeSet<String> = all_cases().par_iter().flat_map(additional).collect();
-    let known: BTreeSet<String> = NOT_EXECUTED.iter().chain(FORGOTTEN).map(|s| (*s).to_owned()).collect();
+    let known: BTreeSet<String> = NOT_EXECUTED.iter().chain(FORGOTTEN).chain(TWICE).map(|s| (*s).to_owned()).collect();
     let more: Vec<&str> = found.difference(&known).map(String::as_str).collect();
     assert!(more.is_empty(), "findings that the default bounds do not have:\n{}", more.join("\n"));
     let fixed: Vec<&str> = known.difference(&found).map(String::as_str).collect();
