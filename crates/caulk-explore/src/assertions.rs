@@ -1,6 +1,6 @@
 //! Soft assertions: `CHECK(n > 0)`, a macro that returns where its condition does not hold, and says so in the condition's own words.
 //!
-//! Whoever writes one knows that it holds. Such a macro gives the text of the condition to a function that reports it; all of it has
+//! The author of one knows that it holds. Such a macro gives the text of the condition to a function that reports it; all of it has
 //! one place in the source, that of the macro.
 
 use caulk_ir::{BlockId, Body, Constant, Initialiser, Inst, InstId, Operand, Unit};
