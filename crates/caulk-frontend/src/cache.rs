@@ -18,9 +18,11 @@ use blake3::Hash;
 use caulk_capture::Job;
 use caulk_files::{Destination, Folder};
 use caulk_ir::PackedUnit;
+use caulk_remote::Remote;
 
 use crate::clang::Clang;
 use crate::entry::{self, Sealed};
+use crate::shared::{Missing, Shared};
 
 /// A hash of the sources that decide the stored form and what lowering makes of the same bitcode, made by `build.rs`.
 const FORMAT: &str = include_str!(concat!(env!("OUT_DIR"), "/format.txt"));
@@ -34,10 +36,18 @@ pub struct Cache {
     folder: Folder,
     /// Hashes of the files seen in this run: headers are shared by many units.
     hashes: RwLock<HashMap<String, Option<Hash>>>,
+    /// Where units of other machines are.
+    shared: Option<Shared>,
 }
 
 /// The name of a unit's entry.
 pub(crate) struct Key(String);
+
+/// A unit that a cache holds, and the files it was made from.
+pub(crate) struct Cached {
+    pub unit: PackedUnit,
+    pub files: Vec<String>,
+}
 
 impl Cache {
     /// Opens (and makes) a cache folder that the user named.
@@ -53,15 +63,30 @@ impl Cache {
         if !folder.exists(ignore) {
             folder.write(ignore, &[b"*\n"])?;
         }
-        Ok(Self { folder: units, hashes: RwLock::default() })
+        Ok(Self { folder: units, hashes: RwLock::default(), shared: None })
+    }
+
+    /// Likewise, with a remote cache behind it. A unit that is not in the folder is looked for there, for the checkout at
+    /// `root`, and what is compiled is stored there too if that is allowed.
+    pub fn with_remote(self, remote: Remote, root: &Path, clang: &Clang) -> Self {
+        Self { shared: Shared::new(remote, root, clang), ..self }
+    }
+
+    pub fn has_remote(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// What went wrong with the remote cache, in one line.
+    pub fn remote_troubles(&self) -> Option<String> {
+        self.shared.as_ref()?.remote.troubles()
     }
 
     pub(crate) fn key(&self, job: &Job, clang: &Clang) -> Key {
-        key(FORMAT, &clang.fingerprint(), job)
+        key(FORMAT, &[clang.fingerprint(), clang.root_flag().unwrap_or_default()], job)
     }
 
-    /// The unit, and the files it was made from.
-    pub(crate) fn load(&self, key: &Key) -> Option<(PackedUnit, Vec<String>)> {
+    /// The unit of an entry in the folder.
+    pub(crate) fn load(&self, key: &Key) -> Option<Cached> {
         let bytes = self.folder.read(&name(key), MAX_ENTRY).ok()?;
         let entry = Sealed::read(&bytes)?;
         let mut unchanged = Vec::new();
@@ -69,27 +94,57 @@ impl Cache {
             self.file_hash(file).filter(|now| now.to_hex().as_str() == hash)?;
             unchanged.push(file.to_owned());
         }
-        Some((entry.unit()?, unchanged))
+        Some(Cached { unit: entry.unit()?, files: unchanged })
+    }
+
+    /// The unit in the remote cache, which is kept in the folder from now on. Otherwise what to store it under there; None
+    /// without a remote cache, and for what cannot be shared.
+    pub(crate) fn load_remote(&self, key: &Key, job: &Job, clang: &Clang) -> Result<Cached, Option<Missing>> {
+        let (Some(shared), Job::Compile(job)) = (&self.shared, job) else { return Err(None) };
+        let identity = [FORMAT, &clang.fingerprint()];
+        let found = shared.fetch(job, &identity, &|file| self.file_hash(file))?;
+        self.write(key, &found.files, &found.unit);
+        Ok(Cached { unit: found.unit, files: found.files.into_iter().map(|(_, file)| file).collect() })
     }
 
     /// Stores a unit that was compiled from `files`, beginning at `started`. Failing to is no reason to fail the run: the
     /// next one will be slower, that is all.
     pub(crate) fn store(&self, key: &Key, files: &[String], started: SystemTime, unit: &PackedUnit) {
-        // Without a list of files nothing would ever make the entry invalid.
-        if files.is_empty() {
-            return;
+        if let Some(files) = self.files_with_hashes(files, started) {
+            self.write(key, &files, unit);
         }
-        let mut listed = String::new();
+    }
+
+    /// Likewise, in the remote cache. Whether it was stored.
+    pub(crate) fn store_remote(
+        &self,
+        missing: &Missing,
+        job: &Job,
+        files: &[String],
+        started: SystemTime,
+        unit: &PackedUnit,
+    ) -> bool {
+        let (Some(shared), Job::Compile(job)) = (&self.shared, job) else { return false };
+        self.files_with_hashes(files, started).is_some_and(|files| shared.publish(missing, job, &files, unit))
+    }
+
+    /// The hash of each file as clang has read it. None if that is not certain.
+    fn files_with_hashes(&self, files: &[String], started: SystemTime) -> Option<Vec<(Hash, String)>> {
+        let mut hashed = Vec::with_capacity(files.len());
         for file in files {
             // Changed since clang began to read, it need not be what clang has read.
-            if modified(file).is_none_or(|time| time > started) {
-                return;
-            }
+            modified(file).filter(|time| *time <= started)?;
             // A file that is already gone, that is no regular file or too long (`__has_include("/dev/zero")` counts as read),
             // or whose name would break the list, cannot be checked later.
-            let Some(hash) = self.file_hash(file).filter(|_| !file.contains('\n')) else { return };
-            listed.push_str(&format!("{} {file}\n", hash.to_hex()));
+            let hash = self.file_hash(file).filter(|_| !file.contains('\n'))?;
+            hashed.push((hash, file.clone()));
         }
+        // Without a list of files nothing would ever make the entry invalid.
+        (!hashed.is_empty()).then_some(hashed)
+    }
+
+    fn write(&self, key: &Key, files: &[(Hash, String)], unit: &PackedUnit) {
+        let listed: String = files.iter().map(|(hash, file)| format!("{} {file}\n", hash.to_hex())).collect();
         let _ = self.folder.write(&name(key), &[&entry::encode(&listed, unit)]);
     }
 
@@ -103,14 +158,14 @@ impl Cache {
     }
 }
 
-fn key(format: &str, compiler: &str, job: &Job) -> Key {
+fn key(format: &str, compiler: &[String], job: &Job) -> Key {
     let mut hasher = blake3::Hasher::new();
     let mut part = |text: &[u8]| {
         hasher.update(&(text.len() as u64).to_le_bytes());
         hasher.update(text);
     };
     part(format.as_bytes());
-    part(compiler.as_bytes());
+    compiler.iter().for_each(|text| part(text.as_bytes()));
     part(job.path().as_os_str().as_encoded_bytes());
     if let Job::Compile(job) = job {
         part(job.directory.as_os_str().as_encoded_bytes());
@@ -188,7 +243,7 @@ mod tests {
     fn a_unit_of_unknown_files_is_not_stored() {
         let stored = Stored::new();
         let cache = Cache::open(stored.folder.path()).expect("writable");
-        let (unit, files) = cache.load(&stored.key).expect("sound");
+        let Cached { unit, files } = cache.load(&stored.key).expect("sound");
         assert!(matches!(files.as_slice(), [file] if file.ends_with("a.c")));
         let other = Key("4567".to_owned());
         cache.store(&other, &[], SystemTime::now(), &unit);
@@ -198,9 +253,10 @@ mod tests {
     #[test]
     fn another_form_has_other_names() {
         let job = Job::Bitcode(caulk_capture::BitcodeJob { path: "/a.bc".into(), display: "a.bc".to_owned() });
-        assert_ne!(key("form one", "clang", &job).0, key("form two", "clang", &job).0);
-        assert_ne!(key("form one", "clang", &job).0, key("form one", "another clang", &job).0);
-        assert_eq!(key("form one", "clang", &job).0, key("form one", "clang", &job).0);
+        let key = |format: &str, compiler: &str| key(format, &[compiler.to_owned()], &job).0;
+        assert_ne!(key("form one", "clang"), key("form two", "clang"));
+        assert_ne!(key("form one", "clang"), key("form one", "another clang"));
+        assert_eq!(key("form one", "clang"), key("form one", "clang"));
     }
 
     #[test]

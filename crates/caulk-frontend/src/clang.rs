@@ -11,6 +11,7 @@ use caulk_process::{Lifeline, Limits, Runner, find_program};
 
 use crate::environment;
 use crate::failure::Failure;
+use crate::portable::Root;
 
 /// The release of clang and LLVM this build of Caulk reads.
 pub const CLANG_MAJOR: u32 = 19;
@@ -80,7 +81,11 @@ pub struct Clang {
     path: PathBuf,
     /// The first line of `--version`: part of the cache's key.
     version: String,
+    /// The line of `--version` that names the machine code is made for.
+    target: String,
     runner: Runner,
+    /// The project's folder, which `__FILE__` does not hold.
+    root: Option<Root>,
 }
 
 /// Where the files of one compilation go.
@@ -133,10 +138,25 @@ impl Clang {
         let text = String::from_utf8_lossy(&output.stdout);
         let version = text.lines().next().unwrap_or_default().to_owned();
         match major_version(&version) {
-            Some(CLANG_MAJOR) => Ok(Some(Self { path, version, runner: runner.clone() })),
+            Some(CLANG_MAJOR) => {
+                let target = text.lines().find(|line| line.starts_with("Target:")).unwrap_or_default().to_owned();
+                Ok(Some(Self { path, version, target, runner: runner.clone(), root: None }))
+            }
             Some(other) => Err(ClangError::Version { path: shown, found: other.to_string() }),
             None => Err(ClangError::NotClang { path: shown, said: said(&version) }),
         }
+    }
+
+    /// The same clang for a project: what it makes does not depend on where the project's folder is.
+    pub fn for_project(self, root: &Path) -> Self {
+        Self { root: Root::new(root), ..self }
+    }
+
+    /// Where it was installed, and so has its own headers.
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+        let prefix = |path: &Path| Some(path.parent()?.parent()?.to_owned()).filter(|folder| folder.parent().is_some());
+        let real = self.path.canonicalize().ok();
+        [prefix(&self.path), real.as_deref().and_then(prefix)].into_iter().flatten().collect()
     }
 
     pub fn version(&self) -> &str {
@@ -163,14 +183,17 @@ impl Clang {
     fn compile_source(&self, job: &CompileJob, outputs: Outputs<'_>) -> Result<(), String> {
         let mut flags = job.flags.clone();
         let started = Instant::now();
+        let mut root_flag = self.root_flag();
         for _ in 0..MAX_FLAG_RETRIES {
             let mut command = Command::new(&self.path);
-            command.current_dir(&job.directory).args(&flags).args(OUR_FLAGS).args(ownership_macros());
+            command.current_dir(&job.directory).args(&flags).args(OUR_FLAGS).args(ownership_macros()).args(&root_flag);
             command.args(outputs.overlay).args(["-MD", "-MT", "unit", "-MF"]).arg(outputs.dependencies);
             command.arg("-o").arg(outputs.bitcode).arg("--").arg(&job.source);
             let Err(failure) = self.run(command, outputs.scratch, started) else { return Ok(()) };
             match without_rejected(&flags, &failure.stderr).filter(|_| failure.is_own()) {
                 Some(fewer) => flags = fewer,
+                // It may be `#include __FILE__`.
+                None if root_flag.is_some() && failure.stderr.contains("file not found") => root_flag = None,
                 None => return Err(failure.summary()),
             }
         }
@@ -199,7 +222,12 @@ impl Clang {
     /// Everything about how we call clang that changes what comes out.
     pub(crate) fn fingerprint(&self) -> String {
         let (ours, attributes) = (OUR_FLAGS.join(" "), OWNERSHIP_ATTRIBUTES.join(" "));
-        format!("{}\n{ours}\n{attributes}\n{}", self.version, environment::fingerprint())
+        format!("{}\n{}\n{ours}\n{attributes}\n{}", self.version, self.target, environment::fingerprint())
+    }
+
+    /// The flag that leaves the project's folder out of `__FILE__`.
+    pub(crate) fn root_flag(&self) -> Option<String> {
+        self.root.as_ref().map(Root::macro_map)
     }
 }
 

@@ -26,11 +26,7 @@ pub(crate) struct Sealed<'a> {
 impl<'a> Sealed<'a> {
     /// None for whatever is no entry.
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
-        let rest = bytes.strip_prefix(MAGIC)?;
-        let (hash, rest) = rest.split_first_chunk::<32>()?;
-        if blake3::hash(rest) != Hash::from_bytes(*hash) {
-            return None;
-        }
+        let rest = unseal(bytes)?;
         let (length, rest) = rest.split_first_chunk::<8>()?;
         let (files, unit) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
         let files = std::str::from_utf8(files).ok()?.lines().map(|line| line.split_once(' ')).collect::<Option<_>>()?;
@@ -56,6 +52,12 @@ pub fn encode(files: &str, unit: &PackedUnit) -> Vec<u8> {
     content.extend_from_slice(files.as_bytes());
     content.extend_from_slice(&unit.to_bytes());
     seal(&content)
+}
+
+/// The content after a mark and a hash that fits.
+pub(crate) fn unseal(bytes: &[u8]) -> Option<&[u8]> {
+    let (hash, content) = bytes.strip_prefix(MAGIC)?.split_first_chunk::<32>()?;
+    (blake3::hash(content) == Hash::from_bytes(*hash)).then_some(content)
 }
 
 /// Puts the mark and the hash before the content of an entry.

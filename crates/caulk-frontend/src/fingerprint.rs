@@ -14,7 +14,9 @@ pub(crate) const DECIDING: &[&str] = &[
     "src/environment.rs",
     "src/isolated.rs",
     "src/llvm",
+    "src/portable.rs",
     "src/lower",
+    "src/shared.rs",
     "src/ssa",
 ];
 

@@ -20,11 +20,13 @@ mod isolated;
 mod llvm;
 mod lower;
 mod overlay;
+mod portable;
 mod read;
+mod shared;
 mod ssa;
 
 pub use cache::Cache;
 pub use clang::{CLANG_MAJOR, Clang, ClangError};
 pub use isolated::{Isolated, serve};
 pub use overlay::Overlay;
-pub use read::{Config, LostUnit, ReadUnit, ReadUnitsError, read_units, read_units_over};
+pub use read::{Config, LostUnit, Origin, ReadUnit, ReadUnitsError, fill_caches, read_units, read_units_over};

@@ -3,13 +3,13 @@
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use caulk_capture::Job;
 use caulk_ir::{PackedUnit, Unit, verify};
 use rayon::prelude::*;
 
-use crate::cache::Cache;
+use crate::cache::{Cache, Cached};
 use crate::clang::{Clang, Outputs};
 use crate::dependencies;
 use crate::isolated::Isolated;
@@ -37,9 +37,28 @@ pub struct Config {
 #[derive(Debug)]
 pub struct ReadUnit {
     pub unit: PackedUnit,
-    pub from_cache: bool,
+    pub origin: Origin,
     /// Every file that was read for it, absolute; of bitcode, itself alone.
     pub files: Vec<String>,
+}
+
+/// Where a unit came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    Cache,
+    RemoteCache,
+    /// Compiled in this run.
+    Compiled {
+        took: Duration,
+        /// Other machines can use it from now on.
+        is_shared: bool,
+    },
+}
+
+impl ReadUnit {
+    pub fn is_from_cache(&self) -> bool {
+        !matches!(self.origin, Origin::Compiled { .. })
+    }
 }
 
 /// A unit that could not be read.
@@ -76,6 +95,25 @@ pub fn read_units_over(
     overlay: &Overlay,
     done: &(dyn Fn(&Job) + Sync),
 ) -> Result<Vec<Result<ReadUnit, LostUnit>>, ReadUnitsError> {
+    read_each(jobs, config, overlay, done, &|unit| unit)
+}
+
+/// Reads every job for the caches alone: units are dropped again, and where each came from is kept.
+pub fn fill_caches(
+    jobs: &[Job],
+    config: &Config,
+    done: &(dyn Fn(&Job) + Sync),
+) -> Result<Vec<Result<Origin, LostUnit>>, ReadUnitsError> {
+    read_each(jobs, config, &Overlay::default(), done, &|unit| unit.origin)
+}
+
+fn read_each<T: Send>(
+    jobs: &[Job],
+    config: &Config,
+    overlay: &Overlay,
+    done: &(dyn Fn(&Job) + Sync),
+    keep: &(dyn Fn(ReadUnit) -> T + Sync),
+) -> Result<Vec<Result<T, LostUnit>>, ReadUnitsError> {
     let scratch = config.clang.lifeline().temp_folder().map_err(ReadUnitsError::TempDir)?;
     let description = overlay.write(scratch.path()).map_err(ReadUnitsError::Overlay)?;
     let over = Over { overlay, flags: overlay.flags(description.as_deref()) };
@@ -86,6 +124,7 @@ pub fn read_units_over(
         .map_err(|source| ReadUnitsError::Threads { threads: config.threads, source })?;
     let read_one = |(number, job): (usize, &Job)| {
         let result = read_unit(job, config, &over, scratch.path(), number)
+            .map(keep)
             .map_err(|reason| LostUnit { source: job.display().to_owned(), reason });
         done(job);
         result
@@ -101,18 +140,49 @@ struct Over<'a> {
 }
 
 fn read_unit(job: &Job, config: &Config, over: &Over<'_>, scratch: &Path, number: usize) -> Result<ReadUnit, String> {
-    let key = config.cache.as_ref().map(|cache| (cache, cache.key(job, &config.clang)));
-    if let Some((cache, key)) = &key
-        && let Some((mut unit, files)) = cache.load(key)
-        && !over.overlay.covers(&files)
-    {
-        // How a source is shown depends on where the program was started, and the entry does not.
-        unit.unit.source = job.display().to_owned();
-        return Ok(ReadUnit { unit, from_cache: true, files });
+    let Some(cache) = &config.cache else {
+        return compile(job, config, over, scratch, number).map(|(unit, _)| unit);
+    };
+    let key = cache.key(job, &config.clang);
+    // Entries are made from the files as they are on disk.
+    let is_usable = |cached: &Cached| !over.overlay.covers(&cached.files);
+    if let Some(cached) = cache.load(&key).filter(is_usable) {
+        return Ok(from_cache(cached, job, Origin::Cache));
     }
+    let missing = match cache.load_remote(&key, job, &config.clang) {
+        Ok(cached) if is_usable(&cached) => return Ok(from_cache(cached, job, Origin::RemoteCache)),
+        Ok(_) => None,
+        Err(missing) => missing,
+    };
+    let (mut read, started) = compile(job, config, over, scratch, number)?;
+    if over.overlay.covers(&read.files) {
+        return Ok(read);
+    }
+    cache.store(&key, &read.files, started, &read.unit);
+    if let (Some(missing), Origin::Compiled { is_shared, .. }) = (missing, &mut read.origin) {
+        *is_shared = cache.store_remote(&missing, job, &read.files, started, &read.unit);
+    }
+    Ok(read)
+}
+
+fn from_cache(cached: Cached, job: &Job, origin: Origin) -> ReadUnit {
+    let Cached { mut unit, files } = cached;
+    // How a source is shown depends on where the program was started, and the entry does not.
+    unit.unit.source = job.display().to_owned();
+    ReadUnit { unit, origin, files }
+}
+
+/// Compiles and lowers a job, and says when that began.
+fn compile(
+    job: &Job,
+    config: &Config,
+    over: &Over<'_>,
+    scratch: &Path,
+    number: usize,
+) -> Result<(ReadUnit, SystemTime), String> {
     let bitcode = scratch.join(format!("{number}.bc"));
     let rule = scratch.join(format!("{number}.d"));
-    let started = SystemTime::now();
+    let (started, clock) = (SystemTime::now(), Instant::now());
     config.clang.compile(job, Outputs { bitcode: &bitcode, dependencies: &rule, scratch, overlay: &over.flags })?;
     let lowered = match (job, &config.isolated) {
         (Job::Bitcode(_), Some(isolated)) => {
@@ -124,11 +194,8 @@ fn read_unit(job: &Job, config: &Config, over: &Over<'_>, scratch: &Path, number
     let files = files_read(job, &rule);
     let _ = std::fs::remove_file(&bitcode);
     let _ = std::fs::remove_file(&rule);
-    let unit = lowered?;
-    if let Some((cache, key)) = key.as_ref().filter(|_| !over.overlay.covers(&files)) {
-        cache.store(key, &files, started, &unit);
-    }
-    Ok(ReadUnit { unit, from_cache: false, files })
+    let origin = Origin::Compiled { took: clock.elapsed(), is_shared: false };
+    Ok((ReadUnit { unit: lowered?, origin, files }, started))
 }
 
 /// Reads and lowers one bitcode file. A mistake of ours in one odd unit must not end the run.

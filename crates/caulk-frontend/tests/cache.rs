@@ -48,7 +48,7 @@ fn a_second_run_takes_all_from_the_cache() {
     let project = project();
     let first = run(&project, &[]);
     let second = run(&project, &[]);
-    assert!(!first.from_cache && second.from_cache);
+    assert!(!first.is_from_cache() && second.is_from_cache());
     assert_eq!(text(first), text(second));
     assert_eq!(fs::read_to_string(project.path("cache/.gitignore")).expect("written"), "*\n");
 }
@@ -67,7 +67,7 @@ fn another_current_folder_takes_the_same_entry() {
     let config = cached(&project.path("cache"));
     let other = common::read_all(&job("sub/../node.c"), &config).pop().expect("one job, one result");
     let other = other.unwrap_or_else(|lost| panic!("{}: {}", lost.source, lost.reason));
-    assert!(other.from_cache);
+    assert!(other.is_from_cache());
     assert_eq!(other.unit.unit.source, "sub/../node.c");
 }
 
@@ -77,9 +77,9 @@ fn a_changed_header_counts() {
     run(&project, &[]);
     project.write("node.h", "struct node { int before; struct node *next; };\n");
     let changed = run(&project, &[]);
-    assert!(!changed.from_cache);
+    assert!(!changed.is_from_cache());
     assert!(text(changed).contains("next: 8"));
-    assert!(run(&project, &[]).from_cache);
+    assert!(run(&project, &[]).is_from_cache());
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn a_header_that_only_got_a_new_date_does_not_count() {
     let project = project();
     run(&project, &[]);
     project.write("node.h", HEADER);
-    assert!(run(&project, &[]).from_cache);
+    assert!(run(&project, &[]).is_from_cache());
 }
 
 #[test]
@@ -103,9 +103,9 @@ fn a_header_that_is_gone_counts() {
 fn other_flags_are_another_entry() {
     let project = project();
     run(&project, &[]);
-    assert!(!run(&project, &["-DX"]).from_cache);
-    assert!(run(&project, &["-DX"]).from_cache);
-    assert!(run(&project, &[]).from_cache);
+    assert!(!run(&project, &["-DX"]).is_from_cache());
+    assert!(run(&project, &["-DX"]).is_from_cache());
+    assert!(run(&project, &[]).is_from_cache());
     assert_eq!(entries(&project.path("cache")).len(), 2);
 }
 
@@ -128,9 +128,9 @@ fn check_damage(damage: impl Fn(&[u8]) -> Vec<u8>) {
     let good = fs::read(&entry).expect("readable");
     fs::write(&entry, damage(&good)).expect("writable");
     let rebuilt = run(&project, &[]);
-    assert!(!rebuilt.from_cache);
+    assert!(!rebuilt.is_from_cache());
     assert_eq!(text(rebuilt), sound);
-    assert!(run(&project, &[]).from_cache);
+    assert!(run(&project, &[]).is_from_cache());
     assert_eq!(fs::read(only_entry(&project)).expect("readable"), good);
 }
 
@@ -173,7 +173,9 @@ fn runs_at_once_share_one_folder() {
     let left = entries(&project.path("cache"));
     assert_eq!(left.len(), sources.len(), "{left:?}");
     assert!(left.iter().all(|path| path.extension().is_some_and(|e| e == "unit")), "{left:?}");
-    assert!(project.read(&sources, &[], &cached(&project.path("cache"))).iter().flatten().all(|unit| unit.from_cache));
+    assert!(
+        project.read(&sources, &[], &cached(&project.path("cache"))).iter().flatten().all(|unit| unit.is_from_cache())
+    );
 }
 
 #[test]
@@ -189,7 +191,7 @@ fn a_folder_that_cannot_be_written_to_costs_only_time() {
     let config = cached(&project.path("cache"));
     fs::remove_dir(project.path("cache/units")).expect("empty");
     project.write("cache/units", "in the way");
-    assert!(!read(&project, &[], &config).from_cache);
+    assert!(!read(&project, &[], &config).is_from_cache());
     assert_eq!(fs::read_to_string(project.path("cache/units")).expect("untouched"), "in the way");
 }
 

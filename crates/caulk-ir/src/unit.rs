@@ -66,6 +66,23 @@ impl Strings {
         self.items.values().map(|text| &**text).find(|text| !seen.insert(*text))
     }
 
+    /// Puts other strings in the place of those for which `change` has one. Whether all are still different: if not, the unit
+    /// they belong to is of no more use.
+    #[must_use]
+    pub fn rewrite(&mut self, change: impl Fn(&str) -> Option<String>) -> bool {
+        self.index.clear();
+        for item in self.items.values_mut() {
+            if let Some(other) = change(item) {
+                *item = other.into();
+            }
+        }
+        self.repeated().is_none()
+    }
+
+    pub fn values(&self) -> impl Iterator<Item = &str> {
+        self.items.values().map(|text| &**text)
+    }
+
     pub fn contains(&self, id: StrId) -> bool {
         id.index() < self.items.len()
     }

@@ -209,7 +209,7 @@ fn sort_results(list: &JobList, results: Vec<Result<caulk_frontend::ReadUnit, Lo
     for (job, result) in list.jobs.iter().zip(results) {
         match result {
             Ok(unit) => {
-                read.from_cache += usize::from(unit.from_cache);
+                read.from_cache += usize::from(unit.is_from_cache());
                 let output_hint = match job {
                     Job::Compile(job) => job.output_hint.clone(),
                     Job::Bitcode(_) => None,
