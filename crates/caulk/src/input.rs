@@ -5,8 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use caulk_capture::{Duplicates, Job, JobList, Request, collect};
 use caulk_explore::{Exploration, ExploreConfig, explore as run_stage_two};
-use caulk_files::Destination;
-use caulk_frontend::{Cache, Clang, Config, Isolated, LostUnit, read_units_over};
+use caulk_frontend::{LostUnit, read_units_over};
 use caulk_ir::PackedUnit;
 use caulk_ir::entity::Entity;
 use caulk_models::Models;
@@ -17,13 +16,13 @@ use caulk_rules::Rule;
 use caulk_useflow::{Analysis, UseflowConfig};
 
 use crate::arguments::{InputOptions, ModelOptions};
+use crate::caches::{self, Origins};
 use crate::error::{Error, Exit};
 use crate::message::tell;
 use crate::neighbours::{self, Context};
 use crate::progress;
 use crate::show;
 
-const DEFAULT_CACHE: &str = ".caulk";
 /// More threads than this help on no machine that is known; each has a stack and may have a clang.
 const MAX_THREADS: usize = 256;
 
@@ -33,7 +32,6 @@ pub(crate) struct Read {
     pub lost: Vec<LostUnit>,
     /// How many units there should have been.
     pub wanted: usize,
-    pub from_cache: usize,
     /// Entries of the database that are no units of ours (assembler, duplicates), in words; empty when there are none.
     pub skipped: String,
     /// How many units were named. Those after them are context: they are linked, and nothing of them is reported.
@@ -83,7 +81,7 @@ pub(crate) fn cores() -> usize {
 }
 
 /// How clang is run: within what the options say, and no longer than Caulk itself.
-fn runner(options: &InputOptions) -> Runner {
+pub(crate) fn runner(options: &InputOptions) -> Runner {
     let usual = Limits::DEFAULT;
     let limits = Limits {
         time: options.clang_timeout.map_or(usual.time, Duration::from_secs),
@@ -111,10 +109,7 @@ fn read_with(options: &InputOptions, with_neighbours: bool) -> Result<Read, Erro
 }
 
 fn read_jobs(list: JobList, options: &InputOptions, with_neighbours: bool) -> Result<Read, Error> {
-    let clang = Clang::find_for(options.clang.as_deref(), runner(options))?;
-    let cache = if options.no_cache { None } else { Some(open_cache(&cache_place(options, &list.root))?) };
-    let isolated = std::env::current_exe().ok().map(Isolated::new);
-    let config = Config { clang, cache, isolated, threads: threads(options) };
+    let config = caches::front_end(options, &list.root)?;
     let started = SystemTime::now();
     let bar = progress::bar(list.jobs.len(), "reading", options.quiet);
     let results = read_units_over(&list.jobs, &config, &options.overlay, &|job: &Job| {
@@ -130,6 +125,8 @@ fn read_jobs(list: JobList, options: &InputOptions, with_neighbours: bool) -> Re
     } else {
         Context::default()
     };
+    let origins = Origins::of(results.iter().map(|result| result.as_ref().map(|unit| unit.origin)));
+    caches::tell_remote(&config, &origins, options);
     let mut read = sort_results(&list, results, started);
     // What a changed text makes of a unit is told by who changed it.
     if options.overlay.is_empty() {
@@ -145,7 +142,7 @@ fn read_jobs(list: JobList, options: &InputOptions, with_neighbours: bool) -> Re
     Ok(read)
 }
 
-fn collect_jobs(options: &InputOptions) -> Result<JobList, Error> {
+pub(crate) fn collect_jobs(options: &InputOptions) -> Result<JobList, Error> {
     let duplicates = if options.all_flag_sets { Duplicates::KeepDifferent } else { Duplicates::FirstOnly };
     let request = Request {
         inputs: options.inputs.clone(),
@@ -177,15 +174,6 @@ fn tell_choice(list: &JobList) {
     tell!("reading {}; there is also {} (-p DIR chooses)", shown(taken), others.join(", "));
 }
 
-/// A cache that no one named may have come with the project.
-fn cache_place(options: &InputOptions, root: &Path) -> Destination {
-    options.cache.clone().unwrap_or_else(|| Destination::below(root, DEFAULT_CACHE.into()))
-}
-
-fn open_cache(place: &Destination) -> Result<Cache, Error> {
-    Cache::open_at(place).map_err(|source| Error::Cache { folder: place.to_string(), source })
-}
-
 pub(crate) fn current_folder() -> Result<PathBuf, Error> {
     std::env::current_dir().map_err(|e| Error::Usage(format!("the current directory is gone: {e}")))
 }
@@ -197,7 +185,6 @@ fn sort_results(list: &JobList, results: Vec<Result<caulk_frontend::ReadUnit, Lo
         units: Vec::with_capacity(results.len()),
         lost: skipped_losses.collect(),
         wanted: 0,
-        from_cache: 0,
         skipped: list.skipped.summary(),
         named: 0,
         focus: list.focus.clone(),
@@ -209,7 +196,6 @@ fn sort_results(list: &JobList, results: Vec<Result<caulk_frontend::ReadUnit, Lo
     for (job, result) in list.jobs.iter().zip(results) {
         match result {
             Ok(unit) => {
-                read.from_cache += usize::from(unit.is_from_cache());
                 let output_hint = match job {
                     Job::Compile(job) => job.output_hint.clone(),
                     Job::Bitcode(_) => None,

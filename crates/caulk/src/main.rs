@@ -8,6 +8,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod arguments;
+mod caches;
 mod changes;
 mod commands;
 mod date;
@@ -20,6 +21,7 @@ mod output;
 mod progress;
 mod scope;
 mod settings;
+mod shares;
 mod show;
 
 use std::io::Write;
@@ -82,6 +84,7 @@ fn run(command: &Command) -> Result<Exit, Error> {
         Command::Lsp(options) => commands::lsp::run(options),
         Command::Graph(options) => commands::graph::run(options),
         Command::Ir(options) => commands::ir::run(options),
+        Command::Lower(options) => commands::lower::run(options),
         Command::Program(options) => commands::program::run(options),
         Command::Prove(options) => commands::prove::run(options),
         Command::Query(options) => commands::query::run(options),

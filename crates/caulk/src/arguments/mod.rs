@@ -2,6 +2,8 @@
 
 mod check;
 mod fix;
+mod lower;
+mod remote;
 
 use std::path::PathBuf;
 
@@ -18,6 +20,8 @@ pub(crate) use check::{
 };
 
 pub(crate) use fix::{FixOptions, LspOptions};
+pub(crate) use lower::{LowerOptions, Shard};
+pub(crate) use remote::{RemoteModeArgument, RemoteOptions};
 
 /// A place for a result that the command line names: it may be anywhere.
 fn destination() -> impl clap::builder::TypedValueParser<Value = Destination> {
@@ -45,6 +49,7 @@ pub(crate) enum Command {
     Prove(ProveOptions),
     Query(QueryOptions),
     Graph(GraphOptions),
+    Lower(LowerOptions),
     Capture(CaptureOptions),
     /// Write a caulk.toml with all settings, commented out.
     Init,
@@ -70,6 +75,7 @@ impl Command {
             Command::Program(options) => Some(&mut options.input),
             Command::Ir(options) => Some(&mut options.input),
             Command::Graph(options) => Some(&mut options.input),
+            Command::Lower(options) => Some(&mut options.input),
             Command::Capture(_)
             | Command::Init
             | Command::Explain(_)
@@ -110,6 +116,7 @@ impl Command {
             Command::Graph(options) => Some(&mut options.models),
             Command::Program(_)
             | Command::Ir(_)
+            | Command::Lower(_)
             | Command::Capture(_)
             | Command::Init
             | Command::Explain(_)
@@ -162,6 +169,9 @@ pub(crate) struct InputOptions {
     /// Read everything again and keep nothing.
     #[arg(long)]
     pub no_cache: bool,
+
+    #[command(flatten)]
+    pub remote: RemoteOptions,
 
     /// The clang to use [default: clang-19, or clang if it is version 19].
     #[arg(long, value_name = "PATH")]

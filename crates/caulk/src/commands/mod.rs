@@ -9,6 +9,7 @@ pub(crate) mod generate;
 pub(crate) mod graph;
 pub(crate) mod init;
 pub(crate) mod ir;
+pub(crate) mod lower;
 pub(crate) mod lsp;
 pub(crate) mod program;
 pub(crate) mod proof;

@@ -161,10 +161,17 @@ const SYNONYMS: [(&str, &str); 12] = [
     ("sources", "inputs"),
 ];
 
+/// A project that could choose a server could have what others wrote there believed, and tell it who reads the project.
+const NO_REMOTE: &str =
+    "a project cannot choose a remote cache; name it with --remote-cache or in CAULK_REMOTE_CACHE of the environment";
+
 /// An unknown key with the known one it is nearest to; other messages as they are.
 fn explained(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     if let (true, Some(word)) = (message.starts_with("unknown field"), quoted.next()) {
+        if word.starts_with("remote") {
+            return format!("there is no key `{word}`: {NO_REMOTE}");
+        }
         let synonym = || SYNONYMS.iter().find(|(tried, _)| *tried == word).map(|(_, key)| *key);
         let meant = nearest(word, quoted).or_else(synonym);
         let hint = meant.map_or_else(|| "`caulk init` shows all keys".to_owned(), |m| format!("did you mean `{m}`?"));
@@ -263,6 +270,9 @@ mod tests {
             message("[[suppress]]\nrule = \"lost\""),
             "caulk.toml:1:3: there is no key `suppress`; did you mean `ignore`?"
         );
+        assert!(
+            message("remote-cache = \"http://evil/\"").contains("`remote-cache`: a project cannot choose a remote")
+        );
         assert_eq!(message("report-level = 3"), "caulk.toml: report-level is 0, 1 or 2");
         assert_eq!(
             message("[rules]\ncarriers = true\ncarrier = false"),
@@ -298,8 +308,19 @@ mod tests {
     #[test]
     fn every_option_has_a_key() {
         use clap::CommandFactory;
-        const LEFT_OUT: [&str; 8] =
-            ["clang", "config", "no-config", "write-baseline", "changed-since", "fixes", "without-rule", "help"];
+        const LEFT_OUT: [&str; 11] = [
+            "clang",
+            "config",
+            "no-config",
+            "write-baseline",
+            "changed-since",
+            "fixes",
+            "without-rule",
+            "help",
+            "remote-cache",
+            "remote-cache-mode",
+            "remote-timeout",
+        ];
         let schema: serde_json::Value = serde_json::from_str(&schema()).expect("JSON");
         let program = crate::arguments::Arguments::command();
         let check = program.find_subcommand("check").expect("the main command");
