@@ -81,6 +81,10 @@ FUNCTIONS ?= 3000
 soak: dev-deps ## compare randomly generated functions with LeakSanitizer, FUNCTIONS=3000
 	CAULK_GENERATED=$(FUNCTIONS) $(CARGO) test -p caulk --test generated
 
+.PHONY: test-cluster
+test-cluster: build ## run the Slurm example on this machine alone (root; slurmd, slurmctld, slurm-client, munge, redis-server)
+	scripts/test-cluster $(CAULK)
+
 .PHONY: clean
 clean: ## remove what was built
 	$(CARGO) clean
