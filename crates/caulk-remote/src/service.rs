@@ -52,7 +52,7 @@ impl Service {
         match self.within_deadline(read) {
             Ok(Ok(bytes)) => Ok(Some(bytes)),
             Ok(Err(error)) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Ok(Err(error)) => Err(error.to_string()),
+            Ok(Err(error)) => Err(reason(&error)),
             Err(late) => Err(late),
         }
     }
@@ -60,14 +60,17 @@ impl Service {
     pub(crate) fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), String> {
         match self.within_deadline(self.operator.write(name, bytes)) {
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err(error.to_string()),
+            Ok(Err(error)) => Err(reason(&error)),
             Err(late) => Err(late),
         }
     }
 
     fn within_deadline<T>(&self, work: impl Future<Output = T>) -> Result<T, String> {
         let runtime = self.runtime.as_ref().expect("only `drop` takes it");
-        let late = |_| format!("no answer within {} seconds", self.timeout.as_secs());
+        let late = |_| match self.timeout.as_secs() {
+            1 => "no answer within 1 second".to_owned(),
+            seconds => format!("no answer within {seconds} seconds"),
+        };
         runtime.block_on(async { tokio::time::timeout(self.timeout, work).await.map_err(late) })
     }
 }
@@ -79,6 +82,12 @@ impl Drop for Service {
             runtime.shutdown_background();
         }
     }
+}
+
+/// What happened. Before it OpenDAL names the operation and all its parameters, which no user needs.
+fn reason(error: &opendal::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" } => ").map_or(text.as_str(), |(_, happened)| happened).to_owned()
 }
 
 fn operator(address: &Address, mode: Mode) -> opendal::Result<Operator> {
