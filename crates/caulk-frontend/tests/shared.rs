@@ -5,7 +5,8 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use caulk_frontend::{Cache, Clang, Config, Origin, ReadUnit};
+use caulk_capture::jobs_from_sources;
+use caulk_frontend::{Cache, Clang, Config, Origin, Overlay, ReadUnit, read_units_over};
 use caulk_remote::{Mode, Remote, Settings};
 use common::{Project, printed};
 
@@ -100,6 +101,28 @@ fn names_of_lambdas_move_with_the_project() {
     let source = "#include \"node.h\"\ntemplate <class F> int call(F f) { return f(); }\n\
         int run(node *n) { return call([n] { return n->next != nullptr; }); }\n";
     check_move(source, &["-xc++"]);
+}
+
+/// A text in place of a header is not what the store was asked for, and its unit is not for others.
+#[test]
+fn a_changed_text_neither_comes_from_the_store_nor_goes_there() {
+    let store = Store::new();
+    assert!(is_shared(&store.read(&project(), &[]).0));
+    let stored = store.files("");
+    let there = project();
+    let changed = HEADER.replace("next;", "next; };\nstruct other { int n;").into_bytes();
+    let overlay = Overlay::new([(there.path("node.h"), changed)].into());
+    let jobs = jobs_from_sources(&["node.c".into()], &[], there.root()).jobs;
+    let config = store.config(&there, Mode::ReadWrite);
+    let read = |overlay: &Overlay| {
+        let mut read = read_units_over(&jobs, &config, overlay, &|_| {}).expect("threads can be started");
+        read.pop().expect("one job, one result").expect("it compiles")
+    };
+    assert!(matches!(read(&overlay).origin, Origin::Compiled { is_shared: false, .. }));
+    assert_eq!(store.files(""), stored);
+    let plain = read(&Overlay::default());
+    assert!(plain.is_from_cache());
+    assert_eq!(text(plain), text(Store::new().read(&there, &[]).0));
 }
 
 /// A program may depend on the length of a literal, so such a unit stays where it was made.
