@@ -35,6 +35,7 @@ mod mstg;
 mod order;
 mod ownership;
 mod paths;
+mod pieces;
 mod refused;
 mod replay;
 mod rounds;

@@ -12,6 +12,9 @@ use crate::state::{Fate, State};
 use crate::symbols::{Key, Moment, Origin, Part};
 use crate::witness::Event;
 
+/// Larger tables are not copied number by number.
+const MAX_CONSTANT_CELLS: usize = 32;
+
 impl Machine<'_> {
     pub(crate) fn key(&self, address: TermId) -> Key {
         let (base, offset) = self.pool.split_offset(address);
@@ -37,9 +40,11 @@ impl Machine<'_> {
                 return self.pool.trunc(content.value, width);
             }
         }
-        let parts: Vec<TermId> = state.memory.overlapping(key, bytes).map(|(_, c)| c.value).collect();
-        if !parts.is_empty() {
-            return self.unknown_from(state, moment, ty, &parts);
+        let cells: Vec<(Key, Content)> = state.memory.overlapping(key, bytes).map(|(at, c)| (at, *c)).collect();
+        if !cells.is_empty() {
+            let whole = if is_pointer(ty) { None } else { self.read_pieces(state, key, width, &cells, moment) };
+            let parts: Vec<TermId> = cells.iter().map(|(_, c)| c.value).collect();
+            return whole.unwrap_or_else(|| self.unknown_from(state, moment, ty, &parts));
         }
         if let Some(object) = self.may_hold_elsewhere(state, key, class) {
             return self.derived(moment, Part::Value, object, ty);
@@ -89,6 +94,31 @@ impl Machine<'_> {
             }
             _ => None,
         }
+    }
+
+    /// The numbers in a run of bytes of a constant global whose other bytes are all zero. None: not all of it is known.
+    fn constant_cells(&mut self, from: Key, bytes: u64) -> Option<Vec<(Key, Content)>> {
+        let Origin::Global(global) = self.origin(from.base) else { return None };
+        let declaration = self.frame.program.global(global).declaration;
+        let items = match &declaration.init {
+            _ if !declaration.is_const => return None,
+            Initialiser::Zero => return Some(Vec::new()),
+            Initialiser::Items { items, complete: true } => items,
+            _ => return None,
+        };
+        let end = from.offset.checked_add(i64::try_from(bytes).ok()?)?;
+        let mut cells = Vec::new();
+        for item in items {
+            let offset = i64::try_from(item.offset).ok()?;
+            if !(from.offset..end).contains(&offset) {
+                continue;
+            }
+            let Constant::Int { bits: bits @ ..=64, value } = item.value else { return None };
+            let (width, key) = (u8::try_from(bits).ok()?, Key { base: from.base, offset });
+            let value = self.pool.constant(width, value);
+            cells.push((key, self.content(key, value, u64::from(width).div_ceil(8), Class::Other)));
+        }
+        (cells.len() <= MAX_CONSTANT_CELLS).then_some(cells)
     }
 
     pub(crate) fn store(
@@ -262,7 +292,9 @@ impl Machine<'_> {
         if self.follows_all && self.is_callers(from) {
             Rc::make_mut(&mut state.copies).push((to, from, bytes));
         }
-        let zeroed = state.memory.is_zeroed(from, bytes);
+        let constant = self.constant_cells(from, bytes);
+        let zeroed = state.memory.is_zeroed(from, bytes) || constant.is_some();
+        carried.extend(constant.into_iter().flatten());
         if let Some(object) = state.tracked
             && state.memory.overlapping(to, bytes).any(|(_, c)| self.cell_points_to(c, object))
         {

@@ -23,7 +23,10 @@ pub(crate) fn told(program: &Program, function: FuncId) -> Option<Told> {
     if !info.symbol.starts_with("_ZNSt") && !info.symbol.starts_with("_ZNKSt") {
         return None;
     }
-    let params = &info.declaration.signature.params;
+    // The place of a result that is a structure comes last, and is nothing that the caller gives.
+    let has_result = info.declaration.params.last().is_some_and(|p| p.flags.struct_return);
+    let all = info.declaration.signature.params.as_slice();
+    let params = &all[..all.len() - usize::from(has_result)];
     let is_pointer = |index: usize| params.get(index) == Some(&Type::Ptr);
     let class = |index: usize| info.declaration.params.get(index).and_then(|p| p.pointee.target);
     let mut summary = Summary { impure: true, is_model: true, ..Summary::default() };

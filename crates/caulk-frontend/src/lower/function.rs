@@ -1,7 +1,7 @@
 //! The body of one function, block by block.
 
 use caulk_ir::place::Inlined;
-use caulk_ir::{BlockId, Body, FileId, FunctionId, Inst, InstId, Operand, Place, PlaceId, Variable};
+use caulk_ir::{BlockId, Body, FileId, FunctionId, Inst, InstId, Operand, Place, PlaceId, Type, Variable};
 use caulk_ir::{UnknownReason, VarId};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -56,23 +56,30 @@ pub(super) fn lower_body<'m>(unit: &mut Lowering<'m>, value: Value<'m>) -> Body 
         nowhere,
         cut: false,
     };
-    lowering.lower_params(value);
+    let result = lowering.lower_params(value);
     lowering.lower_blocks(value);
     if lowering.cut {
         lowering.draft.prune_phis();
     }
     lowering.name_params();
-    ssa::finish(lowering.draft)
+    ssa::finish(lowering.draft, result)
 }
 
 impl<'m> FunctionLowering<'_, 'm> {
-    fn lower_params(&mut self, function: Value<'m>) {
+    /// Gives the hidden parameter for a structure result, if there is one.
+    fn lower_params(&mut self, function: Value<'m>) -> Option<InstId> {
         for (index, param) in function.params().into_iter().enumerate() {
             let ty = self.unit.lower_type(param.ty());
             let id = self.draft.add_inst(Inst::Param { index: index as u32, ty }, self.nowhere);
             self.values.insert(param, id);
             self.draft.params += 1;
         }
+        let signature = &self.unit.unit.functions[self.function].signature;
+        let index = self.draft.params;
+        (signature.params.len() > index as usize).then(|| {
+            self.draft.params += 1;
+            self.draft.add_inst(Inst::Param { index, ty: Type::Ptr }, self.nowhere)
+        })
     }
 
     fn lower_blocks(&mut self, function: Value<'m>) {

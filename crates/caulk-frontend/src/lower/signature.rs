@@ -5,6 +5,7 @@ use caulk_ir::{Function, FunctionFlags, Param, ParamFlags, Pointee, Signature, T
 
 use super::unit::{Lowering, linkage};
 use crate::llvm::{Attribute, AttributeSite, Metadata, MetadataKind, Value};
+use crate::ssa::struct_results::is_hidden;
 
 impl<'m> Lowering<'m> {
     pub(crate) fn declare_function(&mut self, value: Value<'m>) -> Function {
@@ -36,7 +37,22 @@ impl<'m> Lowering<'m> {
         if let Some(subprogram) = value.subprogram() {
             self.describe_function(subprogram, &mut function);
         }
+        if is_hidden(function.signature.ret, function.signature.variadic) {
+            self.hide_result(&mut function);
+        }
         function
+    }
+
+    /// A structure result is written through a last parameter, whether it is large or fits into registers.
+    fn hide_result(&mut self, function: &mut Function) {
+        function.signature.ret = Type::Void;
+        function.signature.params.push(Type::Ptr);
+        let flags = ParamFlags { no_capture: true, nonnull: true, struct_return: true, ..ParamFlags::default() };
+        let ret = std::mem::take(&mut function.ret_pointee);
+        let pointee = Pointee { depth: ret.depth + 1, ..ret };
+        function.params.push(Param { name: Some(self.intern("result")), flags, pointee });
+        function.flags.read_only = false;
+        function.flags.no_memory = false;
     }
 
     fn describe_function(&mut self, subprogram: Metadata<'m>, function: &mut Function) {

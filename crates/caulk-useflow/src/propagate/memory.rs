@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::{Propagation, names};
 use crate::alternative::{Alternative, Status};
 use crate::fact_list::learn;
-use crate::facts::{FactList, Key, number_of};
+use crate::facts::{FactList, Key, KeyId, number_of};
 use crate::function::View;
 use crate::history::Event;
 
@@ -165,17 +165,45 @@ impl Propagation<'_, '_> {
         };
         let known = self.view.body.constant(len).and_then(number_of);
         let length = known.unwrap_or(i64::MAX);
-        let carried: SmallVec<[Cell; 2]> = current
+        let carried: SmallVec<[(Cell, Cell); 2]> = current
             .cells
             .iter()
             .filter(|held| held.base == from.base && covers(from.offset, length, held.offset))
-            .map(|held| Cell { base: to.base, offset: moved(held.offset, from.offset, to.offset) })
+            .map(|held| (*held, Cell { base: to.base, offset: moved(held.offset, from.offset, to.offset) }))
             .collect();
         if let Some(length) = known {
             self.overwrite_bytes(inst, to, length, current);
         }
-        carried.into_iter().for_each(|cell| current.add_cell(cell));
+        for (held, cell) in carried {
+            if let Some(field) = self.view.values.field(held) {
+                self.view.values.name_field(cell, field);
+            }
+            current.add_cell(cell);
+        }
         self.learn_copied_constants(from, to, length, current);
+        self.learn_copied_facts(from, to, length, current);
+    }
+
+    /// What is known of a structure is known of its copy.
+    fn learn_copied_facts(&mut self, from: Cell, to: Cell, length: i64, current: &mut Alternative) {
+        let keys = &self.view.keys;
+        let copied = |(key, relation): &(KeyId, Relation)| match keys.get(*key) {
+            Key::Loaded(cell) if cell.base == from.base && covers(from.offset, length, cell.offset) => {
+                Some((moved(cell.offset, from.offset, to.offset), *relation))
+            }
+            _ => None,
+        };
+        let known: SmallVec<[(Offset, Relation); 4]> = current.facts.iter().filter_map(copied).collect();
+        if known.is_empty() || from.base == to.base {
+            return;
+        }
+        let max = self.view.config.max_facts;
+        for (key, cell) in self.view.keys.cells_of(to.base) {
+            for (_, relation) in known.iter().filter(|(offset, _)| *offset == cell.offset && *offset != Offset::Any) {
+                self.forget_loaded(cell, current);
+                learn(&mut current.facts, (key, *relation), max);
+            }
+        }
     }
 
     pub(super) fn fill(&mut self, inst: InstId, dst: Operand, byte: Operand, len: Operand, current: &mut Alternative) {
