@@ -3,8 +3,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use caulk_ir::{CallData, Callee, InstId};
+use caulk_ir::{CallData, Callee, Inst, InstId, Operand, Step};
 use caulk_program::{FuncId, Outcome};
+use caulk_rules::Rule;
 use caulk_solver::TermId;
 use caulk_summary::BlockId;
 use caulk_useflow::CallEffect;
@@ -55,6 +56,8 @@ impl<'a> Machine<'a> {
             return smallvec![];
         }
         let site = self.site(&state, inst, call);
+        let mut state = state;
+        self.assume_structures(&mut state, call);
         let wanted = wanted.filter(|w| w.call == inst).map(|w| w.block);
         if let Some(effects) = self.guarded(&site, wanted.is_some()) {
             match wanted {
@@ -71,6 +74,20 @@ impl<'a> Machine<'a> {
             None => {
                 let effect = CallEffect { summary: Default::default(), unknown: false };
                 self.apply_summary(state, &site, &effect, None)
+            }
+        }
+    }
+
+    /// `&p->field` is given: then there is a structure at `p`.
+    fn assume_structures(&mut self, state: &mut State, call: &CallData) {
+        let frame = self.frame;
+        for argument in &call.args {
+            let Operand::Value(value) = *argument else { continue };
+            let Inst::Address { base, steps } = &frame.body.insts[value] else { continue };
+            let is_field = matches!(steps.as_slice(), [Step::Field { .. }, ..]);
+            if self.world.config.rules.applies(Rule::FieldAddresses, is_field) {
+                let base = self.operand(state, *base);
+                self.dereference(state, base);
             }
         }
     }

@@ -253,7 +253,7 @@ impl Machine<'_> {
     }
 
     /// What is read from or written to is there: its address is not null.
-    fn dereference(&mut self, state: &mut State, address: TermId) {
+    pub(crate) fn dereference(&mut self, state: &mut State, address: TermId) {
         /// No object lies below this address.
         const FIRST_PAGE: u64 = 4096;
         let (base, _) = self.pool.split_offset(address);

@@ -3,11 +3,11 @@
 //! Such a block holds nothing. It lasts as long as the object does, so a reference in it keeps nobody alive.
 
 use caulk_ir::{Inst, InstId, Operand};
-use caulk_memory::{PathRoot, ValueId, ValueNode};
+use caulk_memory::{AccessPath, Cell, PathRoot, ValueId, ValueNode};
 use caulk_rules::Rule;
 use caulk_summary::{Action, Destination, Subject};
 
-use crate::function::View;
+use crate::function::{Resolved, View};
 
 /// Other names of a block that are looked through.
 const MAX_NAMES: usize = 4;
@@ -60,6 +60,56 @@ impl View<'_> {
             }
         }
         is_linked
+    }
+
+    /// Whether a block that the function made is surely put where others find it, by a store or a callee that is known to keep it.
+    pub(crate) fn is_put_elsewhere(&self, block: ValueId, own: ValueId) -> bool {
+        let names = [block];
+        let is_known = |inst: InstId| self.calls[inst].as_ref().is_none_or(|effect| !effect.unknown);
+        let is_plain = |inst: InstId| !matches!(self.body.insts[inst], Inst::Return { .. });
+        let is_local = |inst: InstId| match &self.body.insts[inst] {
+            Inst::Store { address, .. } => {
+                let cell = self.values.of_operand(*address);
+                cell.is_none_or(|c| matches!(self.values.root(c.base), ValueNode::Local(_)))
+            }
+            _ => false,
+        };
+        self.body
+            .insts
+            .keys()
+            .filter(|inst| is_plain(*inst) && is_known(*inst) && !is_local(*inst))
+            .any(|inst| self.goes(inst, block, own, &names) == Goes::Elsewhere)
+    }
+
+    /// Whether what a field of the object leads to, and which leads back to the object, is put where others find it. A callee has
+    /// made it, put it into that field, and returned it.
+    pub(crate) fn is_part_put_elsewhere(&mut self, part: ValueId, own: ValueId) -> bool {
+        let ValueNode::Load(base, offset) = self.values.node(part) else { return false };
+        if base != own {
+            return false;
+        }
+        let body = self.body;
+        let calls: Vec<InstId> = body.insts.keys().filter(|inst| self.calls[*inst].is_some()).collect();
+        calls.into_iter().any(|inst| {
+            let Some(made) = self.values.of_inst(inst).map(|cell| cell.base) else { return false };
+            self.fills_and_returns(inst, Cell { base, offset }) && self.is_put_elsewhere(made, own)
+        })
+    }
+
+    /// Whether a call returns the block that it has put into a cell.
+    fn fills_and_returns(&mut self, inst: InstId, cell: Cell) -> bool {
+        let Some(effect) = self.calls[inst].clone() else { return false };
+        let actions = &effect.summary.actions;
+        let is_returned = |subject: &Subject| {
+            let to_return = Destination::Store(AccessPath::root(PathRoot::Return));
+            actions.iter().any(|a| a.subject == *subject && a.to == to_return)
+        };
+        actions.iter().any(|action| match (&action.subject, &action.to) {
+            (subject @ Subject::Alloc(_), Destination::Store(to)) if !to.steps.is_empty() && is_returned(subject) => {
+                matches!(self.resolve(inst, to), Some(Resolved::Cell(filled)) if filled == cell)
+            }
+            _ => false,
+        })
     }
 
     fn is_into(&self, operand: Operand, block: ValueId) -> bool {

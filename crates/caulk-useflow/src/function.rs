@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
 
-use caulk_ir::{BinaryOp, BlockId, Body, EntityVec, Inst, InstId, Operand, Type};
+use caulk_ir::{BinaryOp, BlockId, Body, EntityVec, Inst, InstId, Operand, Step, Type};
 use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueId, ValueNode, ValueTable};
 use caulk_program::{FuncId, Outcome, Program, TypeId};
 use caulk_rules::Rule;
@@ -287,7 +287,15 @@ impl<'a> View<'a> {
             return known.then_some(Relation::NONZERO);
         }
         let cell = self.values.of_operand(operand)?;
-        matches!(self.values.node(cell.base), ValueNode::Local(_) | ValueNode::Global(_)).then_some(Relation::NONZERO)
+        let is_object = matches!(self.values.node(cell.base), ValueNode::Local(_) | ValueNode::Global(_));
+        (is_object || self.is_field_address(operand)).then_some(Relation::NONZERO)
+    }
+
+    /// `&p->field`: who writes that has a structure, even where the field is its first and has the same address.
+    fn is_field_address(&self, operand: Operand) -> bool {
+        let address = operand.value().map(|v| &self.body.insts[v]);
+        let is_field = matches!(address, Some(Inst::Address { steps, .. }) if matches!(steps.as_slice(), [Step::Field { .. }, ..]));
+        self.config.rules.applies(Rule::FieldAddresses, is_field)
     }
 
     /// Whether a value is `a | b` with one of the two known not to be zero.

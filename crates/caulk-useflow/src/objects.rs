@@ -2,7 +2,7 @@
 //! done to.
 
 use caulk_ir::{Inst, InstId, Operand, Type};
-use caulk_memory::{AccessPath, Offset, PathRoot, Relation, ValueId, ValueNode};
+use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::FuncId;
 use caulk_rules::Rule;
@@ -14,7 +14,7 @@ use crate::births::Renewals;
 use crate::cases::start_in_cases;
 use crate::dereferenced::is_dereferenced;
 use crate::fact_list::learn;
-use crate::facts::{Fact, FactList, Key};
+use crate::facts::{Fact, FactList, Key, KeyId};
 use crate::function::{Resolved, View};
 use crate::history::{Event, History, NONE};
 use crate::propagate::{Propagation, variable_at};
@@ -348,8 +348,29 @@ pub(crate) fn given_start(view: &mut View<'_>, history: &mut History, value: Val
             first.add_cell(cell);
             let key = view.keys.of_cell(cell);
             first.facts.push((key, Relation::NONZERO));
+            first.facts.extend(view.needed_to_reach(base).into_iter().map(|key| (key, Relation::NONZERO)));
         }
         _ => {}
     }
     first
+}
+
+impl View<'_> {
+    /// The pointers that lead to a value: where one of them is null there is nothing to be found behind it.
+    fn needed_to_reach(&mut self, mut value: ValueId) -> Vec<KeyId> {
+        let mut keys = Vec::new();
+        loop {
+            match self.values.node(value) {
+                ValueNode::Param(index) => {
+                    keys.extend(self.keys.of_operand(self.body, &self.values, InstId(index).into()));
+                    return keys;
+                }
+                ValueNode::Load(base, offset) => {
+                    keys.push(self.keys.of_cell(Cell { base, offset }));
+                    value = base;
+                }
+                _ => return keys,
+            }
+        }
+    }
 }

@@ -342,9 +342,17 @@ impl Propagation<'_, '_> {
         current: &mut Alternative,
         split: &mut Split,
     ) -> bool {
-        for action in &summary.actions {
+        let rested_on_hidden = current.rests_on_hidden;
+        // What one action moves another may write over: all look at what was there before.
+        let moves: SmallVec<[bool; 8]> = summary
+            .actions
+            .iter()
+            .map(|action| self.subject(inst, action).is_some_and(|s| self.is_object(s, current)))
+            .collect();
+        let mut is_moved = false;
+        for (action, &moves_object) in summary.actions.iter().zip(&moves) {
             let Destination::Store(to) = &action.to else { continue };
-            let moves_object = self.subject(inst, action).is_some_and(|s| self.is_object(s, current));
+            is_moved |= moves_object && action.guard == Guard::Always;
             if self.surely_happens(inst, &action.guard, current) {
                 self.overwrite(inst, to, moves_object, current);
             } else if !moves_object
@@ -370,6 +378,10 @@ impl Propagation<'_, '_> {
         }
         for path in &summary.overwritten {
             self.overwrite(inst, path, false, current);
+        }
+        // What makes room for something else and goes somewhere else by the same call is where the callee says it is.
+        if is_moved && current.is_held() {
+            current.rests_on_hidden = rested_on_hidden;
         }
         true
     }

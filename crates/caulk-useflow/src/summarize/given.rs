@@ -74,6 +74,10 @@ impl Summarizer<'_> {
                         Fate::HandedOut(paths) => {
                             let others = paths.into_iter().filter(|p| *p != path);
                             destinations.extend(others.map(|to| kept_or_stored(&path, to)));
+                            let is_elsewhere = own_cell.is_none() && self.is_held_elsewhere(exit.0, &exit.1);
+                            if self.world.config.rules.applies(Rule::HeldElsewhere, is_elsewhere) {
+                                destinations.push(Destination::Keep);
+                            }
                         }
                         // Somewhere that has no name for the caller.
                         Fate::Held => destinations.push(Destination::Keep),

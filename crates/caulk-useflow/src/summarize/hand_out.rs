@@ -1,12 +1,13 @@
 //! Fresh blocks that leave the function: where callers find them, and how they are told.
 
 use caulk_ir::{Inst, InstId, Operand};
-use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueNode};
+use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueId, ValueNode};
 use caulk_rules::Rule;
 use caulk_summary::{Action, Block, BlockId, Case, Destination, Guard, Subject};
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 use super::{Exit, Summarizer};
 use crate::alternative::{Alternative, Status};
@@ -45,14 +46,23 @@ impl Summarizer<'_> {
     }
 
     /// Whether memory that has no name for the caller, and that the function did not make, holds the object too.
-    fn is_held_elsewhere(&self, exit: InstId, alternative: &Alternative) -> bool {
+    pub(super) fn is_held_elsewhere(&mut self, exit: InstId, alternative: &Alternative) -> bool {
+        let parts: SmallVec<[ValueId; 2]> = alternative.holders().map(|cell| cell.base).collect();
+        if let Some(own) = alternative.own
+            && parts.into_iter().any(|part| self.view.is_part_put_elsewhere(part, own))
+        {
+            return true;
+        }
         let values = &self.view.values;
         let result = returned(&self.view, exit).and_then(|v| values.of_operand(v)).map(|c| c.base);
         let is_elsewhere = |cell: &&Cell| {
             let is_own = alternative.own.is_some_and(|own| values.is_reached_from(cell.base, own));
             let is_made = match values.root(cell.base) {
                 ValueNode::Opaque(inst) => {
-                    self.view.calls[inst].as_ref().is_some_and(|e| e.unknown || e.summary.returns_fresh())
+                    let is_fresh =
+                        self.view.calls[inst].as_ref().is_some_and(|e| e.unknown || e.summary.returns_fresh());
+                    let is_put = || alternative.own.is_some_and(|own| self.view.is_put_elsewhere(cell.base, own));
+                    is_fresh && !is_put()
                 }
                 _ => true,
             };
