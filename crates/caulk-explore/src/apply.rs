@@ -157,7 +157,14 @@ impl Machine<'_> {
             });
             copies.push((to, from, *bytes));
         }
+        let mut zeroes: Vec<(TermId, i64, i64)> = Vec::new();
+        for (base, from, to) in &effect.zeroes {
+            zeroes.push((self.translate(&before, site, &mut translation, *base), *from, *to));
+        }
         self.forget_written_by(&mut state, site, &effects.opaque);
+        for (base, from, to) in zeroes {
+            state.memory_mut().zero(Key { base, offset: from }, to.saturating_sub(from) as u64);
+        }
         let was_live = self.is_live(&state);
         for (address, fate) in fates {
             self.meet_fate(&mut state, site, address, fate);
@@ -284,6 +291,7 @@ impl Machine<'_> {
             }
             last.get().1 && machine.world.any_writes(opaque, class)
         });
+        self.doubt_zeroes(state, &given, opaque);
     }
 
     /// Whether the caller knows what a symbol of the callee stands for: an argument, or memory it knows something of.

@@ -296,8 +296,8 @@ impl Machine<'_> {
             match action.subject {
                 Subject::Alloc(block) => {
                     let is_returned = summary.returns_block(block);
-                    if !self.make_block(&mut state, site, result, action, to, is_returned, block, wanted, &mut written)
-                    {
+                    let made = (block, summary.blocks[block.0 as usize].is_zeroed);
+                    if !self.make_block(&mut state, site, result, action, to, is_returned, made, wanted, &mut written) {
                         return None;
                     }
                 }

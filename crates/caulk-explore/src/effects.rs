@@ -16,7 +16,7 @@ use crate::machine::Machine;
 use crate::memory::Content;
 use crate::refused::Edge;
 use crate::search::{End, Goal, Search};
-use crate::state::Fate;
+use crate::state::{Fate, State};
 use crate::symbols::{Key, Origin, Symbols};
 use crate::world::World;
 
@@ -27,6 +27,8 @@ pub(crate) struct Effect {
     pub result: Option<TermId>,
     /// Cells that callers can see, in the order of their keys.
     pub writes: Vec<(Key, Content)>,
+    /// Runs of bytes of callers, or of blocks for them, that are zero except for `writes`: base, first offset, end.
+    pub zeroes: Vec<(TermId, i64, i64)>,
     /// Runs of bytes copied from what the function was given, before `writes`.
     pub copies: Vec<(Key, Key, u64)>,
     /// What became of the function's own blocks, and of what it was given.
@@ -114,7 +116,8 @@ enum Likeness {
 
 fn merge_parts(machine: &mut Machine<'_>, parts: Vec<(Effect, Facts)>, likeness: Likeness) -> Vec<(Effect, Facts)> {
     let is_alike = |a: &Effect, b: &Effect| {
-        let (memory, result) = (a.writes == b.writes && a.copies == b.copies, a.result == b.result);
+        let memory = a.writes == b.writes && a.copies == b.copies && a.zeroes == b.zeroes;
+        let result = a.result == b.result;
         a.fates == b.fates && (result || likeness == Likeness::Fates) && (memory || likeness != Likeness::All)
     };
     let mut merged: Vec<(Effect, Facts)> = Vec::new();
@@ -132,6 +135,7 @@ fn merge_parts(machine: &mut Machine<'_>, parts: Vec<(Effect, Facts)>, likeness:
 
 fn merge_into(machine: &mut Machine<'_>, known: &mut Effect, other: Effect) {
     known.failed &= other.failed;
+    known.zeroes.retain(|run| other.zeroes.contains(run));
     known.held_somewhere.extend(other.held_somewhere);
     known.edges.retain(|edge| other.edges.contains(edge));
     if known.result != other.result
@@ -212,5 +216,16 @@ fn effect_of(machine: &mut Machine<'_>, end: &End) -> Effect {
     }
     let copies = state.copies.to_vec();
     let edges = state.trail.edges();
-    Effect { literals: Vec::new(), result: end.result, writes, copies, fates, failed, edges, held_somewhere }
+    let zeroes = zeroes_for_callers(machine, state);
+    Effect { literals: Vec::new(), result: end.result, writes, zeroes, copies, fates, failed, edges, held_somewhere }
+}
+
+/// Blocks that the function made and cleared: what it has written there since is told cell by cell.
+fn zeroes_for_callers(machine: &Machine<'_>, state: &State) -> Vec<(TermId, i64, i64)> {
+    let is_new = |base: TermId| matches!(machine.origin(base), Origin::Block(_));
+    let runs = state.memory.all_zeroes().iter();
+    let mut zeroes: Vec<(TermId, i64, i64)> =
+        runs.filter(|run| run.since.is_empty() && is_new(run.base)).map(|run| (run.base, run.from, run.to)).collect();
+    zeroes.sort_unstable();
+    zeroes
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use caulk_memory::{AccessPath, PathRoot, Relation};
 use caulk_program::FuncId;
+use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
 use caulk_summary::{Action, BlockId, Case, Decision, Destination, Subject, Summary};
 
@@ -127,7 +128,7 @@ impl Machine<'_> {
         action: &Action,
         to: &AccessPath,
         is_returned: bool,
-        block: BlockId,
+        (block, is_zeroed): (BlockId, bool),
         wanted: Option<BlockId>,
         written: &mut Vec<(TermId, Class, Option<TermId>)>,
     ) -> bool {
@@ -155,6 +156,9 @@ impl Machine<'_> {
         }
         if happens {
             state.fates.set_first(address, Fate::Live);
+        }
+        if happens && self.world.config.rules.applies(Rule::ZeroedBlocks, is_zeroed) {
+            state.memory_mut().zero(Key { base: address, offset: 0 }, i64::MAX as u64);
         }
         if is_wanted {
             if !self.keep_nonnull(state, address) {

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
+use caulk_program::FuncId;
 use caulk_solver::TermId;
+use smallvec::SmallVec;
 
 use crate::frame::Class;
 use crate::symbols::Key;
@@ -23,8 +25,32 @@ pub(crate) struct Content {
 pub(crate) struct Memory {
     /// By key.
     cells: Vec<(Key, Content)>,
-    /// Runs of zero bytes, laid under the cells: base, first offset, end.
-    zeroed: Vec<(TermId, i64, i64)>,
+    /// Runs of zero bytes, laid under the cells.
+    zeroed: Vec<Zeroes>,
+}
+
+/// Bytes that were cleared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Zeroes {
+    pub base: TermId,
+    pub from: i64,
+    pub to: i64,
+    /// Functions called since then, of whose writes only the class is known.
+    pub since: SmallVec<[FuncId; 2]>,
+}
+
+impl Zeroes {
+    /// What holds of a run on both of two ways.
+    fn meet(&self, other: &Zeroes) -> Option<Zeroes> {
+        let is_same = (self.base, self.from, self.to) == (other.base, other.from, other.to);
+        is_same.then(|| {
+            let mut both = self.clone();
+            both.since.extend(other.since.iter().copied());
+            both.since.sort_unstable();
+            both.since.dedup();
+            both
+        })
+    }
 }
 
 impl Memory {
@@ -87,13 +113,33 @@ impl Memory {
             };
             cells.push((key, if is_same { *content } else { differ(key, content) }));
         }
-        let zeroed = self.zeroed.iter().filter(|run| other.zeroed.contains(run)).copied().collect();
+        let zeroed =
+            self.zeroed.iter().filter_map(|run| other.zeroed.iter().find_map(|other| run.meet(other))).collect();
         Memory { cells, zeroed }
     }
 
+    /// Whether nothing but zero can be in a run of bytes, except for the cells there are.
     pub(crate) fn is_zeroed(&self, key: Key, bytes: u64) -> bool {
+        self.zeroes(key, bytes).is_some_and(|run| run.since.is_empty())
+    }
+
+    /// The run of zero bytes that a run of bytes lies in.
+    pub(crate) fn zeroes(&self, key: Key, bytes: u64) -> Option<&Zeroes> {
         let end = key.offset.saturating_add(bytes as i64);
-        self.zeroed.iter().any(|(base, from, to)| *base == key.base && *from <= key.offset && end <= *to)
+        self.zeroed.iter().find(|run| run.base == key.base && run.from <= key.offset && end <= run.to)
+    }
+
+    pub(crate) fn all_zeroes(&self) -> &[Zeroes] {
+        &self.zeroed
+    }
+
+    /// Functions may have written to the bytes that are chosen.
+    pub(crate) fn doubt_zeroes(&mut self, functions: &[FuncId], choose: impl Fn(TermId) -> bool) {
+        for run in self.zeroed.iter_mut().filter(|run| choose(run.base)) {
+            run.since.extend(functions.iter().copied());
+            run.since.sort_unstable();
+            run.since.dedup();
+        }
     }
 
     pub(crate) fn set(&mut self, key: Key, content: Content) {
@@ -131,13 +177,13 @@ impl Memory {
     pub(crate) fn zero(&mut self, key: Key, bytes: u64) {
         self.clear(key, bytes);
         let end = key.offset.saturating_add(bytes.min(i64::MAX as u64) as i64);
-        self.zeroed.retain(|(base, from, to)| !(*base == key.base && key.offset <= *from && *to <= end));
-        self.zeroed.push((key.base, key.offset, end));
+        self.zeroed.retain(|run| !(run.base == key.base && key.offset <= run.from && run.to <= end));
+        self.zeroed.push(Zeroes { base: key.base, from: key.offset, to: end, since: SmallVec::new() });
     }
 
     /// Nothing is known any more of what lies at a base.
     pub(crate) fn forget_zeroes(&mut self, base: TermId) {
-        self.zeroed.retain(|(at, ..)| *at != base);
+        self.zeroed.retain(|run| run.base != base);
     }
 }
 

@@ -49,13 +49,22 @@ impl Machine<'_> {
         if let Some(object) = self.may_hold_elsewhere(state, key, class) {
             return self.derived(moment, Part::Value, object, ty);
         }
-        if state.memory.is_zeroed(key, bytes) {
+        if self.is_still_zero(state, key, bytes, class) {
             return self.pool.constant(width, 0);
         }
         if let Some(value) = self.constant_contents(key, ty) {
             return value;
         }
         self.symbols.initial(&mut self.pool, key, width, class, is_pointer(ty))
+    }
+
+    /// Whether bytes were cleared, and nothing can have been written there since.
+    fn is_still_zero(&self, state: &State, key: Key, bytes: u64, class: Class) -> bool {
+        let is_indexed = || self.root(key.base).is_some_and(|root| self.indexed.borrow().contains(&root));
+        state
+            .memory
+            .zeroes(key, bytes)
+            .is_some_and(|run| (run.since.is_empty() || !self.world.any_writes(&run.since, class)) && !is_indexed())
     }
 
     /// The object, if a cell that may be the one at `key` (another element of the same array, say) holds it.
@@ -152,6 +161,7 @@ impl Machine<'_> {
             state.memory_mut().set(key, content);
         } else {
             state.is_blurred = true;
+            state.memory_mut().forget_zeroes(key.base);
             self.keep_unseen(state, value);
         }
         if !self.root(key.base).is_some_and(|r| matches!(self.origin(r), Origin::Local(_))) {

@@ -9,7 +9,8 @@ use smallvec::SmallVec;
 use crate::call::Site;
 use crate::frame::Class;
 use crate::machine::Machine;
-use crate::state::State;
+use crate::memory::Content;
+use crate::state::{Fate, State};
 use crate::symbols::{Key, Origin};
 
 /// The argument that leads to an object, or that a global does.
@@ -51,6 +52,8 @@ impl Machine<'_> {
             })
         };
         self.forget_where(state, site.inst, choose);
+        let writers: SmallVec<[FuncId; 2]> = site.targets.iter().copied().filter(|t| program.has_body(*t)).collect();
+        self.doubt_zeroes(state, &given, &writers);
         for (index, root) in given.iter().enumerate() {
             let writes = |t: &FuncId| match program.has_body(*t) {
                 true => self.world.writes(*t, Class::Other),
@@ -62,6 +65,26 @@ impl Machine<'_> {
                 state.memory_mut().forget_zeroes(*root);
             }
         }
+    }
+
+    /// Functions may have written to cleared memory that they can reach.
+    pub(crate) fn doubt_zeroes(&self, state: &mut State, given: &[Option<TermId>], writers: &[FuncId]) {
+        if writers.is_empty() || state.memory.all_zeroes().is_empty() {
+            return;
+        }
+        let is_local = |root: TermId| matches!(self.origin(root), Origin::Local(_)) && !given.contains(&Some(root));
+        let is_held = |base: TermId| {
+            let holds =
+                |content: &Content| content.points == Some(base) && content.holder.is_some_and(|h| !is_local(h));
+            state.memory.iter().any(|(_, content)| holds(content))
+        };
+        let is_reached = |base: TermId| {
+            let root = self.root(base).unwrap_or(base);
+            self.reached_from(root, given).is_some() || state.fate(root) == Some(Fate::Kept) || is_held(root)
+        };
+        let reached: Vec<TermId> =
+            state.memory.all_zeroes().iter().map(|run| run.base).filter(|base| is_reached(*base)).collect();
+        state.memory_mut().doubt_zeroes(writers, |base| reached.contains(&base));
     }
 
     /// The argument from which loads lead to an object, or that a global leads to it. None: neither.

@@ -23,6 +23,8 @@ pub struct Block {
     pub chain: Vec<(FuncId, u32)>,
     /// Calls on the way to the allocator whose conditions nothing tells: how doubtful it is that the block is there.
     pub doubt: u8,
+    /// All its bytes are zero when it is made.
+    pub is_zeroed: bool,
     /// The cases in which it is handed out, at least one. What the actions' guards say holds besides.
     pub cases: Vec<Case>,
 }

@@ -127,9 +127,10 @@ pub(crate) fn from_model(model: &Model, declaration: &Function) -> Summary {
         ..Summary::default()
     };
     for effect in &model.effects {
-        if let EffectKind::Alloc { into, family, .. } = effect.kind {
+        if let EffectKind::Alloc { into, family, zeroed, .. } = effect.kind {
             let (guard, needs) = guard_of_block(model, &effect.when);
             let block = new_block(&mut summary, family, needs);
+            summary.blocks.last_mut().into_iter().for_each(|block| block.is_zeroed = zeroed);
             summary.actions.push(Action { subject: block, to: Destination::Store(path(&into)), guard });
             continue;
         }
@@ -230,7 +231,8 @@ fn passed(pointer: &Pointer) -> Option<AccessPath> {
 
 fn new_block(summary: &mut Summary, family: FamilyId, needs: Vec<(AccessPath, Relation)>) -> Subject {
     let id = BlockId(summary.blocks.len() as u32);
-    summary.blocks.push(Block { family, chain: Vec::new(), doubt: 0, cases: vec![Case { needs, ..Case::default() }] });
+    let cases = vec![Case { needs, ..Case::default() }];
+    summary.blocks.push(Block { family, chain: Vec::new(), doubt: 0, is_zeroed: false, cases });
     Subject::Alloc(id)
 }
 

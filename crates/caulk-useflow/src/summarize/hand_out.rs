@@ -118,7 +118,7 @@ impl Summarizer<'_> {
             }
             None => {
                 let (family, chain) = (object.family, object.chain.clone());
-                blocks.push(Block { family, chain, doubt: object.doubt, cases: cases.clone() });
+                blocks.push(Block { family, chain, doubt: object.doubt, is_zeroed: false, cases: cases.clone() });
                 BlockId(blocks.len() as u32 - 1)
             }
         };
