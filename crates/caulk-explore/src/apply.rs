@@ -285,9 +285,11 @@ impl Machine<'_> {
         let given: SmallVec<[Option<TermId>; 4]> = site.args.iter().map(|a| self.root(*a)).collect();
         // Cells of one object follow each other.
         let last: Cell<(Option<TermId>, bool)> = Cell::new((None, false));
+        let inside = self.reach(state, &given);
         self.forget_where(state, site.inst, |machine, _, class, holder| {
             if last.get().0 != holder {
-                last.set((holder, holder.and_then(|root| machine.reached_from(root, &given)).is_some()));
+                let is_reached = |root| inside.has(root) || machine.reached_from(root, &given).is_some();
+                last.set((holder, holder.is_some_and(is_reached)));
             }
             last.get().1 && machine.world.any_writes(opaque, class)
         });

@@ -13,6 +13,19 @@ use crate::memory::Content;
 use crate::state::{Fate, State};
 use crate::symbols::{Key, Origin};
 
+/// What memory of this path leads to from what a call is given.
+pub(crate) struct Inside {
+    objects: SmallVec<[TermId; 4]>,
+    /// Places whose address is found there.
+    exposed: SmallVec<[Key; 4]>,
+}
+
+impl Inside {
+    pub(crate) fn has(&self, object: TermId) -> bool {
+        self.objects.contains(&object)
+    }
+}
+
 /// The argument that leads to an object, or that a global does.
 pub(crate) type Reached = (Option<usize>, bool);
 
@@ -27,12 +40,14 @@ impl Machine<'_> {
             let declared = program.function(target).declaration;
             declared.params.get(index).is_some_and(|p| p.pointee.is_const || p.flags.read_only)
         };
+        let inside = self.reach(state, &given);
         // Cells of one object follow each other.
         let last: Cell<(Option<TermId>, Option<Reached>)> = Cell::new((None, None));
         let choose = |machine: &Self, key: Key, class: Class, holder: Option<TermId>| {
             let Some(root) = holder else { return false };
             if last.get().0 != holder {
-                last.set((holder, machine.reached_from(root, &given)));
+                let reached = machine.reached_from(root, &given);
+                last.set((holder, reached.or(inside.has(root).then_some((None, false)))));
             }
             let Some((above, is_global)) = last.get().1 else { return false };
             if targets.is_empty() {
@@ -49,9 +64,14 @@ impl Machine<'_> {
                             && (key == keys[index]
                                 || (given[index] == Some(root) && !matches!(class, Class::Field(..))))
                     })
+                    || (inside.exposed.contains(&key) && world.writes(target, Class::Other))
             })
         };
         self.forget_where(state, site.inst, choose);
+        let writes_plain = site.targets.iter().any(|t| program.has_body(*t) && self.world.writes(*t, Class::Other));
+        for key in inside.exposed.iter().filter(|_| writes_plain) {
+            state.memory_mut().forget_zeroes(key.base);
+        }
         let writers: SmallVec<[FuncId; 2]> = site.targets.iter().copied().filter(|t| program.has_body(*t)).collect();
         self.doubt_zeroes(state, &given, &writers);
         for (index, root) in given.iter().enumerate() {
@@ -67,6 +87,27 @@ impl Machine<'_> {
         }
     }
 
+    /// Follows pointers in the memory of this path from what is given.
+    pub(crate) fn reach(&self, state: &State, given: &[Option<TermId>]) -> Inside {
+        /// Objects that are followed at most.
+        const MAX_OBJECTS: usize = 16;
+        let mut objects: SmallVec<[TermId; 4]> = given.iter().flatten().copied().collect();
+        let (is_led_by, mut exposed) = (objects.len(), SmallVec::new());
+        let mut next = 0;
+        while let Some(&holder) = objects.get(next) {
+            next += 1;
+            for (_, content) in state.memory.iter().filter(|(_, c)| c.holder == Some(holder)) {
+                let Some(root) = content.points else { continue };
+                exposed.push(self.key(content.value));
+                if !objects.contains(&root) && objects.len() < is_led_by + MAX_OBJECTS {
+                    objects.push(root);
+                }
+            }
+        }
+        objects.drain(..is_led_by);
+        Inside { objects, exposed }
+    }
+
     /// Functions may have written to cleared memory that they can reach.
     pub(crate) fn doubt_zeroes(&self, state: &mut State, given: &[Option<TermId>], writers: &[FuncId]) {
         if writers.is_empty() || state.memory.all_zeroes().is_empty() {
@@ -78,9 +119,11 @@ impl Machine<'_> {
                 |content: &Content| content.points == Some(base) && content.holder.is_some_and(|h| !is_local(h));
             state.memory.iter().any(|(_, content)| holds(content))
         };
+        let inside = self.reach(state, given);
         let is_reached = |base: TermId| {
             let root = self.root(base).unwrap_or(base);
-            self.reached_from(root, given).is_some() || state.fate(root) == Some(Fate::Kept) || is_held(root)
+            let is_kept = || state.fate(root) == Some(Fate::Kept);
+            inside.has(root) || self.reached_from(root, given).is_some() || is_kept() || is_held(root)
         };
         let reached: Vec<TermId> =
             state.memory.all_zeroes().iter().map(|run| run.base).filter(|base| is_reached(*base)).collect();
