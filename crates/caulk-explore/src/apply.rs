@@ -173,6 +173,12 @@ impl Machine<'_> {
             let bytes = self.pool.constant(64, bytes);
             self.copy(&mut state, to, from, bytes, site.inst);
         }
+        let is_nowhere = |machine: &Self, address: TermId| {
+            machine.root(address).is_none_or(|root| machine.origin(root) == Origin::Unknown)
+        };
+        if writes.iter().any(|(address, ..)| is_nowhere(self, *address)) {
+            self.forget_exposed(&mut state, site);
+        }
         for (address, value, _, class) in writes {
             if self.root(address).is_none() {
                 continue;

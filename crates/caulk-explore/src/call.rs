@@ -1,5 +1,6 @@
 //! Calls: by the callees' guarded summaries where there are any, else by what stage one knows of them.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use caulk_ir::{CallData, Callee, Inst, InstId, Operand, Step};
 use caulk_program::{FuncId, Outcome};
 use caulk_rules::Rule;
 use caulk_solver::TermId;
-use caulk_summary::BlockId;
+use caulk_summary::{BlockId, Summary};
 use caulk_useflow::CallEffect;
 use smallvec::{SmallVec, smallvec};
 
@@ -71,8 +72,11 @@ impl<'a> Machine<'a> {
         }
         match self.effect(inst) {
             Some(effect) => self.apply_summary(state, &site, &effect, wanted),
+            // It moves no pointers, but it may write numbers.
             None => {
-                let effect = CallEffect { summary: Default::default(), unknown: false };
+                let writes = site.targets.iter().any(|target| self.frame.program.has_body(*target));
+                let summary = Summary { impure: writes, ..Summary::default() };
+                let effect = CallEffect { summary: Cow::Owned(summary), unknown: false };
                 self.apply_summary(state, &site, &effect, None)
             }
         }

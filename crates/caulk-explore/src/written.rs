@@ -108,6 +108,16 @@ impl Machine<'_> {
         Inside { objects, exposed }
     }
 
+    /// The callee has written through an address that it found somewhere: to any place whose address it could find.
+    pub(crate) fn forget_exposed(&mut self, state: &mut State, site: &Site<'_>) {
+        let given: SmallVec<[Option<TermId>; 4]> = site.args.iter().map(|a| self.root(*a)).collect();
+        let inside = self.reach(state, &given);
+        self.forget_where(state, site.inst, |_, key, _, _| inside.exposed.contains(&key));
+        for key in &inside.exposed {
+            state.memory_mut().forget_zeroes(key.base);
+        }
+    }
+
     /// Functions may have written to cleared memory that they can reach.
     pub(crate) fn doubt_zeroes(&self, state: &mut State, given: &[Option<TermId>], writers: &[FuncId]) {
         if writers.is_empty() || state.memory.all_zeroes().is_empty() {
