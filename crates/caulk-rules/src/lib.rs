@@ -97,11 +97,11 @@ mod tests {
     fn what_is_switched_off_does_nothing_and_counts_nothing() {
         let rules = Rules::without(["carriers"]).expect("a rule");
         let clone = rules.clone();
-        assert!(!clone.applies(Rule::Carriers, true) && clone.applies(Rule::Popped, true));
-        assert!(!clone.applies(Rule::Popped, false));
+        assert!(!clone.applies(Rule::Carriers, true) && clone.applies(Rule::Renewals, true));
+        assert!(!clone.applies(Rule::Renewals, false));
         assert_eq!(clone.all(Rule::Carriers, || vec![1]), Vec::<i32>::new());
         assert_eq!(clone.all(Rule::Hooks, || vec![1, 2]), [1, 2]);
-        assert_eq!(rules.counts().collect::<Vec<_>>(), [(Rule::Hooks, 2), (Rule::Popped, 1)]);
+        assert_eq!(rules.counts().collect::<Vec<_>>(), [(Rule::Hooks, 2), (Rule::Renewals, 1)]);
         assert_ne!(rules, Rules::default());
         assert_eq!(Rules::default(), Rules::default());
     }

@@ -39,7 +39,6 @@ pub mod modified;
 mod names;
 mod objects;
 mod overwrites;
-mod popped;
 mod propagate;
 mod refcount;
 mod saved;

@@ -5,10 +5,10 @@
 //! must release it (the design's "Ownership, not mere reach").
 
 use caulk_ir::{BinaryOp, Body, Constant, Inst, InstId, Operand, Step};
-use caulk_program::{FuncId, Program, TypeId};
+use caulk_program::{FuncId, GlobalVarId, Program, TypeId, UnitId};
 
-/// Types of which this function releases a reference: `if (--p->count <= 0)`.
-pub(crate) fn released_types(program: &Program, function: FuncId, body: &Body) -> Vec<TypeId> {
+/// Types of which this function releases a reference, `if (--p->count <= 0)`, and the globals that it names.
+pub(crate) fn released_types(program: &Program, function: FuncId, body: &Body) -> Vec<(TypeId, Vec<GlobalVarId>)> {
     let unit = program.function(function).unit;
     let mut found = Vec::new();
     for inst in body.insts.values() {
@@ -16,10 +16,18 @@ pub(crate) fn released_types(program: &Program, function: FuncId, body: &Body) -
         let (Some(old), Some((base, ty, offset))) = (decremented(body, *new), field(body, *to)) else { continue };
         let Inst::Load { address: Operand::Value(from), .. } = body.insts[old] else { continue };
         if field(body, from) == Some((base, ty, offset)) && is_compared_with_zero(body, *new, old) {
-            found.push(program.resolve_struct(unit, ty));
+            found.push((program.resolve_struct(unit, ty), named_globals(program, unit, body)));
         }
     }
     found
+}
+
+fn named_globals(program: &Program, unit: UnitId, body: &Body) -> Vec<GlobalVarId> {
+    let global = |constant: &Constant| match constant {
+        Constant::Global { global, .. } => program.resolve_global(unit, *global).first().copied(),
+        _ => None,
+    };
+    body.consts.values().filter_map(global).collect()
 }
 
 /// The value that is one more than this one.

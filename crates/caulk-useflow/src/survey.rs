@@ -3,26 +3,42 @@
 use caulk_program::{FuncId, GlobalVarId, Program, TypeId};
 use caulk_rules::{Rule, Rules};
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::callbacks::given_by_name;
 use crate::counters::counted_fields;
-use crate::modified::{Modified, of_body, of_declaration};
-use crate::popped::popped_globals;
+use crate::modified::{Modified, Place, of_body, of_declaration};
 use crate::refcount::released_types;
+
+/// A function that releases a reference.
+#[derive(Debug)]
+pub struct Releasing {
+    function: FuncId,
+    /// Globals that its own code names: it may walk through one to take the object out.
+    names: Vec<GlobalVarId>,
+}
 
 /// What is known of the program as a whole.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// Types whose objects count their references.
-    pub counted: FxHashSet<TypeId>,
+    /// Types whose objects count their references, and the functions that release one.
+    pub counted: FxHashMap<TypeId, Vec<Releasing>>,
     /// Fields that count something.
     pub counters: FxHashSet<(TypeId, u64)>,
-    /// Globals that are the top of a stack.
-    pub popped: FxHashSet<GlobalVarId>,
     /// Functions that each function gives away by name: those it gives them to may call them.
     pub given: Vec<Vec<FuncId>>,
     pub modified: Modified,
+}
+
+impl Survey {
+    /// Whether a global is a list of all objects of a type, from which one that counts its references is taken when its last goes.
+    /// A tree or table that releases what it has is an owner like any other.
+    pub(crate) fn is_registry(&self, ty: TypeId, global: GlobalVarId) -> bool {
+        let releasing = self.counted.get(&ty).into_iter().flatten();
+        releasing
+            .into_iter()
+            .any(|r| r.names.contains(&global) || self.modified.may_write(r.function, Place::Global(global)))
+    }
 }
 
 pub(crate) fn survey(program: &Program, rules: &Rules) -> Survey {
@@ -35,18 +51,18 @@ pub(crate) fn survey(program: &Program, rules: &Rules) -> Survey {
                 let given = given_by_name(program, f, &body);
                 let counters = rules.all(Rule::Counters, || counted_fields(program, f, &body));
                 let counted = rules.all(Rule::CountedReferences, || released_types(program, f, &body));
-                let popped = rules.all(Rule::Popped, || popped_globals(program, f, &body));
-                (counted, popped, given, written, counters)
+                (counted, given, written, counters)
             }
-            None => (Vec::new(), Vec::new(), Vec::new(), of_declaration(program, f), Vec::new()),
+            None => (Vec::new(), Vec::new(), of_declaration(program, f), Vec::new()),
         })
         .collect();
     let mut survey = Survey::default();
     let mut written = Vec::with_capacity(looks.len());
-    for (released, popped, given, writes, counters) in looks {
+    for (&function, (released, given, writes, counters)) in functions.iter().zip(looks) {
         survey.counters.extend(counters);
-        survey.counted.extend(released);
-        survey.popped.extend(popped);
+        for (ty, names) in released {
+            survey.counted.entry(ty).or_default().push(Releasing { function, names });
+        }
         survey.given.push(given);
         written.push(writes);
     }

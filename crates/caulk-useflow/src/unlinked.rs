@@ -204,7 +204,7 @@ pub(crate) fn left_nodes(analysis: &Analysis) -> Vec<Candidate> {
     for (index, report) in analysis.reports.iter().enumerate() {
         for unlink in report.unlinks.iter().filter(|u| u.end == End::Left && is_freed_elsewhere(u)) {
             let Some(origin) = made.get(&unlink.link.0) else { continue };
-            let is_counted = analysis.survey.counted.contains(&unlink.link.0);
+            let is_counted = analysis.survey.counted.contains_key(&unlink.link.0);
             candidates.push(candidate(FuncId(index as u32), unlink, *origin, is_counted));
         }
     }

@@ -16,18 +16,17 @@ use crate::objects::Fresh;
 use crate::propagate::{Flow, Propagation};
 
 impl Summarizer<'_> {
-    /// What the caller gets back and can reach through something else as well is that other thing's, unless it counts its
-    /// references: then a link from a registry holds nothing, unless that is a stack from which somebody takes it.
+    /// What the caller gets back and can reach through something else as well is that other thing's. A mere list of all objects holds
+    /// none of them.
     pub(super) fn leave_to_holders(&mut self, object: &Fresh, handed: &mut [(Exit, Vec<AccessPath>)]) {
         let info = self.view.program.function(self.view.id);
-        let returned = info.declaration.ret_pointee.target.map(|ty| self.view.program.resolve_struct(info.unit, ty));
-        let is_counted = returned.is_some_and(|ty| self.world.survey.counted.contains(&ty));
+        let ty = info.declaration.ret_pointee.target.map(|ty| self.view.program.resolve_struct(info.unit, ty));
         for ((exit, alternative), paths) in handed {
-            let is_elsewhere = !is_counted && self.is_held_elsewhere(*exit, alternative);
+            let is_elsewhere = self.is_held_elsewhere(*exit, alternative);
             let is_elsewhere = self.world.config.rules.applies(Rule::HeldElsewhere, is_elsewhere);
             let holds = |path: &AccessPath| match path.root {
                 PathRoot::Param(_) => true,
-                PathRoot::Global(global) => !is_counted || self.world.survey.popped.contains(&global),
+                PathRoot::Global(global) => !ty.is_some_and(|ty| self.world.survey.is_registry(ty, global)),
                 PathRoot::Return => false,
             };
             // What a variable of the program holds is not the caller's, wherever else a pointer to it is put.
