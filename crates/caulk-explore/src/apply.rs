@@ -243,6 +243,7 @@ impl Machine<'_> {
         let width = width_of(site.call.ret).unwrap_or(64);
         let Some(result) = effect.result else { return Some(self.unknown(&site.moment, Part::Value, site.call.ret)) };
         let result = self.translate(before, site, translation, result);
+        let result = self.evident(result);
         let result = self.resized(result, width);
         // The same unknown for all parts: whoever tests it learns which part it was.
         let told = self.symbols.at(&mut self.pool, site.moment.clone(), Part::Told, width, Origin::Unknown, false);

@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use caulk_ir::{ArithFlags, BinaryOp, CastOp, CompareOp, Inst, InstId, Operand, Step, Type};
+use caulk_ir::{ArithFlags, BinaryOp, CastOp, CompareOp, Inst, InstId, Operand, Step, Type, UnknownReason};
+use caulk_rules::Rule;
 use caulk_solver::{BinaryOp as TermOp, Comparison, NoWrap, Node, TermId, TermPool};
 
 use crate::frame::width_of;
@@ -45,6 +46,11 @@ impl Machine<'_> {
                 let (dst, byte, len) =
                     (self.operand(state, *dst), self.operand(state, *byte), self.operand(state, *len));
                 self.fill(state, dst, byte, len, inst);
+            }
+            Inst::Unknown { ty: Type::Int(1), reason: UnknownReason::Overflow, .. }
+                if self.world.config.rules.applies(Rule::NoOverflow, true) =>
+            {
+                state.set(inst, TermPool::FALSE);
             }
             Inst::Unknown { ty, operands, .. } => {
                 let parts: Vec<TermId> = operands.iter().map(|o| self.operand(state, *o)).collect();
@@ -230,6 +236,12 @@ impl Machine<'_> {
                 self.pool.not(inner)
             }
             Node::Compare(Comparison::Eq, a, b) if self.pool.width(a) == 64 => self.equal(a, b),
+            // What a callee was asked, as a number.
+            Node::ZExt(inner) => {
+                let width = self.pool.width(condition);
+                let inner = self.evident(inner);
+                self.pool.zext(inner, width)
+            }
             _ => condition,
         }
     }

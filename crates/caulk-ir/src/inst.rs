@@ -288,6 +288,8 @@ pub enum UnknownReason {
     VarArg,
     /// A compiler intrinsic without a meaning for us.
     Intrinsic,
+    /// Whether a sum or product is too large for its type.
+    Overflow,
     /// Exception handling of another platform.
     Exception,
     /// A value used where it is not defined, such as an uninitialised local.

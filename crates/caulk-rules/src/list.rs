@@ -54,6 +54,8 @@ rules! {
         "A result that memory without a name for the caller also holds is not the caller's, because that memory owns it."
     ZeroedBlocks "zeroed-blocks"
         "What calloc gives is zero until it is written, so that a field nobody has filled is null."
+    NoOverflow "no-overflow"
+        "A sum or product that the program checks does not overflow, because sizes that large are no reason to fix a leak."
     FieldAddresses "field-addresses"
         "The address of a field that a call is given is not null, because nobody takes the field of a structure that is not there."
     OpaqueBlocks "opaque-blocks"

@@ -185,7 +185,23 @@ impl<'m> FunctionLowering<'_, 'm> {
             return self.lower_unknown(inst, UnknownReason::Vector);
         };
         let aggregate = self.operand_with_parts(inst.operand(0));
-        self.define(inst, Inst::Extract { ty, aggregate, offset });
+        match self.inserted(aggregate, offset) {
+            Some(part) => self.define(inst, Inst::Cast { op: CastOp::Bits, from: ty, to: ty, value: part }),
+            None => self.define(inst, Inst::Extract { ty, aggregate, offset }),
+        }
+    }
+
+    /// The part that an aggregate was given at an offset, where it was built just for this.
+    fn inserted(&self, mut aggregate: Operand, offset: u32) -> Option<Operand> {
+        while let Operand::Value(whole) = aggregate
+            && let Inst::Insert { aggregate: rest, value, offset: at, .. } = self.draft.insts[whole]
+        {
+            if at == offset {
+                return Some(value);
+            }
+            aggregate = rest;
+        }
+        None
     }
 
     fn lower_insert(&mut self, inst: Value<'m>) {

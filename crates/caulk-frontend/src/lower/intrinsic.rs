@@ -182,7 +182,8 @@ impl<'m> FunctionLowering<'_, 'm> {
         }
         let (lhs, rhs) = (self.operand(args[0]), self.operand(args[1]));
         let result = Operand::Value(self.emit(Inst::Binary { op, ty, lhs, rhs, flags: ArithFlags::default() }));
-        let overflow = self.unknown_value(Type::Int(1), UnknownReason::Intrinsic);
+        let overflow = Inst::Unknown { ty: Type::Int(1), reason: UnknownReason::Overflow, operands: smallvec![] };
+        let overflow = Operand::Value(self.emit(overflow));
         let offset = self.second_part(inst);
         self.define_pair(inst, result, overflow, offset);
     }

@@ -74,6 +74,7 @@ pub(super) const UNKNOWN_REASONS: &Words<UnknownReason> = &[
     ("vector", UnknownReason::Vector),
     ("var_arg", UnknownReason::VarArg),
     ("intrinsic", UnknownReason::Intrinsic),
+    ("overflow", UnknownReason::Overflow),
     ("exception", UnknownReason::Exception),
     ("undefined", UnknownReason::Undefined),
     ("instruction", UnknownReason::Instruction),
