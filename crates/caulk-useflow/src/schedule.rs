@@ -139,7 +139,7 @@ fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &
         report.summary.actions = besides;
         rely_on_contract(world, function, &body, &mut report.summary);
         report.summary.impure = impure;
-        let throwing = throwing_calls(program, function, &body, &summary_of);
+        let throwing = throwing_calls(program, function, &body, &summary_of, &world.config.rules);
         report.summary.throws = lets_out(program, function, &body, &throwing);
         return Outcome::Skipped(Box::new(report));
     }
