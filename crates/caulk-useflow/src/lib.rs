@@ -23,6 +23,7 @@ mod counters;
 mod dereferenced;
 mod destructors;
 mod dot;
+mod emptied;
 mod exceptions;
 mod explain;
 mod fact_list;
