@@ -198,7 +198,7 @@ impl Machine<'_> {
             Some(object) => self.is_live(&state) && self.leads_to(&state, value, object),
             None => self.root(value).is_some(),
         };
-        if !concerns || (action.guard.is_hidden() && self.is_in_object(&state, site, result, path)) {
+        if !concerns || (action.guard.is_hidden() && self.is_in_itself(&state, site, result, path, value)) {
             return out.push(state);
         }
         if action.to == Destination::Renew {
@@ -240,10 +240,17 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether a path is a cell of the object itself. What points to itself is an empty list, or a buffer that is a part of it:
-    /// nobody frees or keeps it by that.
-    fn is_in_object(&mut self, state: &State, site: &Site<'_>, result: Option<TermId>, path: &AccessPath) -> bool {
-        let Some(object) = state.tracked else { return false };
+    /// Whether a path is a cell of the object that it leads to. What points to itself is an empty list, or a buffer that is a part
+    /// of it: nobody frees or keeps it by that.
+    fn is_in_itself(
+        &mut self,
+        state: &State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        path: &AccessPath,
+        value: TermId,
+    ) -> bool {
+        let Some(object) = state.tracked.or_else(|| self.root(value)) else { return false };
         let cell = self.path_address(state, site, result, path);
         cell.is_some_and(|(address, _)| self.root(address) == Some(object))
     }

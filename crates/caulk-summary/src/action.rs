@@ -348,6 +348,20 @@ impl Summary {
         self.overwritten.iter().any(|place| place.same_place(path))
     }
 
+    /// Whether it always moves one value of the caller into the place of another, which it always moves on: `std::swap`.
+    pub fn exchanges(&self) -> bool {
+        let is_sure = |a: &&Action| a.guard == Guard::Always;
+        self.actions.iter().filter(is_sure).any(|one| {
+            let Destination::Store(to) = &one.to else { return false };
+            let is_moved_on = |other: &Action| match (&other.subject, &other.to) {
+                (Subject::Value(path), Destination::Store(next)) => path.same_place(to) && !next.same_place(to),
+                _ => false,
+            };
+            let is_moved = matches!(one.subject, Subject::Value(_)) && !to.steps.is_empty();
+            is_moved && self.actions.iter().filter(is_sure).any(is_moved_on)
+        })
+    }
+
     /// Whether a place is a part of something else that the function stores: another object each time.
     pub fn is_part_of_new(&self, to: &AccessPath) -> bool {
         let is_prefix = |place: &AccessPath| place.root == to.root && to.steps.starts_with(&place.steps) && place != to;

@@ -6,8 +6,11 @@
 
 use caulk_ir::{BlockId, Body, Callee, Constant, Inst, InstId};
 use caulk_program::{CallKind, FuncId, Outcome, Program, is_destructor};
+use caulk_rules::{Rule, Rules};
 use caulk_summary::Summary;
 use rustc_hash::FxHashSet;
+
+use crate::memory_throws::is_for_memory;
 
 /// Throws what it is given; the second argument is the type.
 const THROW: &str = "__cxa_throw";
@@ -23,9 +26,14 @@ pub(crate) fn throwing_calls<'a>(
     function: FuncId,
     body: &Body,
     summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
+    rules: &Rules,
 ) -> FxHashSet<InstId> {
+    let is_for_memory = |inst: InstId| {
+        throws_for_memory(program, function, body, inst)
+            || rules.applies(Rule::MemoryThrows, is_for_memory(program, function, body, summary_of, inst))
+    };
     let throws = |target: FuncId, inst: InstId| match program.function(target).symbol {
-        THROW => !throws_for_memory(program, function, body, inst),
+        THROW => !is_for_memory(inst),
         symbol if LIBRARY.contains(&symbol) => true,
         _ => summary_of(target).is_some_and(|s| s.throws),
     };

@@ -122,7 +122,7 @@ impl<'a> View<'a> {
         let values = ValueTable::new(program, unit, body, &inside);
         let settled = settled_pointers(body, &values, &calls);
         let choices = stored_choices(body, &values);
-        let throwing = throwing_calls(program, id, body, summary_of);
+        let throwing = throwing_calls(program, id, body, summary_of, &config.rules);
         let mut view = Self {
             program,
             config,

@@ -18,6 +18,7 @@ use crate::facts::{Fact, FactList, Key, KeyId};
 use crate::function::{Resolved, View};
 use crate::history::{Event, History, NONE};
 use crate::propagate::{Propagation, variable_at};
+use crate::replaced::is_replaced_null;
 
 /// An object that a call makes.
 #[derive(Clone, Debug)]
@@ -235,6 +236,7 @@ pub(crate) fn given(view: &mut View<'_>, call: InstId, path: &AccessPath, relati
         Some(Resolved::Operand(operand)) => match view.evident(operand) {
             Some(known) if known.contradicts(relation) => None,
             _ if relation == Relation::ZERO && is_dereferenced(view, call, operand) => None,
+            _ if relation == Relation::ZERO && is_replaced_null(view, operand) => None,
             Some(known) if known.implies(relation) => Some(Vec::new()),
             _ => {
                 if let Some(fact) = view.keys.of_truth(view.body, &view.values, operand, relation) {

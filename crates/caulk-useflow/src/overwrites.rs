@@ -105,7 +105,7 @@ pub(crate) fn overwritten_slots(world: &World<'_>, analysis: &Analysis, table: &
     candidates
 }
 
-fn candidate(function: FuncId, store: InstId, slot: Slot, origin: (FuncId, u32), hidden: bool) -> Candidate {
+pub(crate) fn candidate(function: FuncId, store: InstId, slot: Slot, origin: (FuncId, u32), hidden: bool) -> Candidate {
     Candidate {
         function,
         allocation: store,

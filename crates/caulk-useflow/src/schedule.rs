@@ -21,6 +21,7 @@ use crate::config::UseflowConfig;
 use crate::containers::{self, Told};
 use crate::contract::{rely_on_contract, room_of_wrapper};
 use crate::destructors::unseen_by_destructors;
+use crate::emptied::emptied_fields;
 use crate::exceptions::{lets_out, throwing_calls};
 use crate::function::{is_impure, is_relevant};
 use crate::library;
@@ -90,6 +91,7 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
     let missed =
         config.rules.all(Rule::ClassFields, || missed_by_classes(&world, &analysis, &table, &flows, &of_slots));
     of_slots.extend(missed);
+    of_slots.extend(config.rules.all(Rule::EmptiedFields, || emptied_fields(&world, &analysis, &table, &flows)));
     for candidate in of_slots {
         analysis.reports[candidate.function.0 as usize].candidates.push(candidate);
     }
@@ -139,7 +141,7 @@ fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &
         report.summary.actions = besides;
         rely_on_contract(world, function, &body, &mut report.summary);
         report.summary.impure = impure;
-        let throwing = throwing_calls(program, function, &body, &summary_of);
+        let throwing = throwing_calls(program, function, &body, &summary_of, &world.config.rules);
         report.summary.throws = lets_out(program, function, &body, &throwing);
         return Outcome::Skipped(Box::new(report));
     }

@@ -1,8 +1,8 @@
 //! How the contents of fields come and go: what tells whether a structure alone owns what its field holds.
 
-use caulk_ir::{Inst, InstId, Operand, Type};
+use caulk_ir::{Constant, Inst, InstId, Operand, Type};
 use caulk_memory::{Cell, Offset, PathRoot, ValueId, ValueNode};
-use caulk_program::CallKind;
+use caulk_program::{CallKind, FuncId, Program};
 use caulk_summary::{Destination, Subject};
 
 use crate::function::View;
@@ -17,6 +17,8 @@ pub struct Traffic {
     pub lent: Vec<Slot>,
     /// Fields whose contents are returned.
     pub returned: Vec<Slot>,
+    /// Fields that are set to null.
+    pub nulled: Vec<Slot>,
 }
 
 pub(crate) fn traffic(view: &View<'_>) -> Traffic {
@@ -25,6 +27,9 @@ pub(crate) fn traffic(view: &View<'_>) -> Traffic {
         match inst {
             Inst::Store { value, address, ty: Type::Ptr, .. } => {
                 traffic.lent.extend(fields_behind(view, *value));
+                if view.body.constant(*value) == Some(Constant::Null) {
+                    traffic.nulled.extend(view.values.of_operand(*address).and_then(|c| view.values.own_field(c)));
+                }
                 if !is_fresh_or_null(view, *value) {
                     traffic.foreign.extend(view.values.of_operand(*address).and_then(|c| view.values.own_field(c)));
                 }
@@ -34,7 +39,7 @@ pub(crate) fn traffic(view: &View<'_>) -> Traffic {
             _ => traffic.lent.extend(given_away(view, id, inst)),
         }
     }
-    for list in [&mut traffic.foreign, &mut traffic.lent, &mut traffic.returned] {
+    for list in [&mut traffic.foreign, &mut traffic.lent, &mut traffic.returned, &mut traffic.nulled] {
         list.sort_unstable();
         list.dedup();
     }
@@ -79,7 +84,11 @@ fn fields_of_copy(view: &View<'_>, dst: Operand) -> Vec<Slot> {
 fn given_away(view: &View<'_>, id: InstId, inst: &Inst) -> Vec<Slot> {
     let (Some(call), Some(effect)) = (inst.call(), view.calls[id].as_ref()) else { return Vec::new() };
     // An object is given to its own methods without a thought of who owns it.
-    let is_virtual = view.program.call_site(view.id, id).is_some_and(|site| site.kind == CallKind::Virtual);
+    let is_method = view.program.call_site(view.id, id).is_some_and(|site| {
+        let targets = view.program.targets(site);
+        let are_methods = || targets.iter().all(|target| is_method(view.program, *target));
+        site.kind == CallKind::Virtual || (!targets.is_empty() && are_methods())
+    });
     let takes = |index: usize| {
         let root = PathRoot::Param(index as u32);
         effect.summary.actions.iter().any(|action| {
@@ -94,7 +103,17 @@ fn given_away(view: &View<'_>, id: InstId, inst: &Inst) -> Vec<Slot> {
                 }
         })
     };
-    let is_lent = |index: usize| takes(index) || (effect.unknown && !(is_virtual && index == 0));
+    let is_lent = |index: usize| (takes(index) || effect.unknown) && !(is_method && index == 0);
     let given = call.args.iter().enumerate().filter(|(index, _)| is_lent(*index));
     given.flat_map(|(_, argument)| fields_behind(view, *argument)).collect()
+}
+
+/// Whether a function is called on an object. Where parameters have no names, only references and `this` are never null.
+fn is_method(program: &Program, function: FuncId) -> bool {
+    let info = program.function(function);
+    let first = info.declaration.params.first().filter(|_| info.symbol.starts_with("_ZN"));
+    first.is_some_and(|param| match param.name {
+        Some(name) => program.unit(info.unit).str(name) == "this",
+        None => param.flags.nonnull && !param.flags.struct_return,
+    })
 }

@@ -45,11 +45,12 @@ impl Propagation<'_, '_> {
         }
         let mut goes_on = true;
         let before = split.len();
+        let moved = self.moved_by_exchange(inst, &effect.summary, current);
         if current.status == Status::Live && (is_given || !current.cells.is_empty()) {
             if effect.unknown {
                 self.give_to_unknown(inst, current);
             } else {
-                goes_on = self.take_part(inst, &effect.summary, current, split);
+                goes_on = self.take_part(inst, &effect.summary, moved.as_deref(), current, split);
             }
         }
         // The callee decided by what was there before it wrote.
@@ -61,9 +62,19 @@ impl Propagation<'_, '_> {
         }
         if goes_on {
             goes_on = self.learn_count(inst, &effect.summary, current)
-                && self.overwritten_by(inst, &effect.summary, current, split);
+                && self.overwritten_by(inst, &effect.summary, moved.as_deref(), current, split);
         }
         goes_on
+    }
+
+    /// For a callee that exchanges what two places hold: which of its actions are about the object, as it was held before the call.
+    /// What one action stores is not what the next one finds.
+    fn moved_by_exchange(&mut self, inst: InstId, summary: &Summary, current: &Alternative) -> Option<Vec<bool>> {
+        let exchanges = current.status == Status::Live && !current.cells.is_empty() && summary.exchanges();
+        exchanges.then(|| {
+            let is_moved = |action: &Action| self.subject(inst, action).is_some_and(|s| self.is_object(s, current));
+            summary.actions.iter().map(is_moved).collect()
+        })
     }
 
     /// Learns what the arguments must be for the callee to return. False where they cannot be.
@@ -119,15 +130,25 @@ impl Propagation<'_, '_> {
     /// Applies the actions whose subject is the object, then those on what holds it. What the callee does only sometimes
     /// splits the alternative: each such action is one way things may have gone, and only what the caller is told or gave
     /// leaves a way on which nothing was done.
-    fn take_part(&mut self, inst: InstId, summary: &Summary, current: &mut Alternative, split: &mut Split) -> bool {
+    fn take_part(
+        &mut self,
+        inst: InstId,
+        summary: &Summary,
+        moved: Option<&[bool]>,
+        current: &mut Alternative,
+        split: &mut Split,
+    ) -> bool {
         let actions = &summary.actions;
         let mut gone_unseen = false;
         let mut is_subject_of_any = false;
         // Ways on which the object is given back and nothing else is done to it.
         let mut given_back = Split::new();
-        for action in actions {
+        for (index, action) in actions.iter().enumerate() {
             let Some(resolved) = self.subject(inst, action) else { continue };
-            if !self.is_subject(inst, action, resolved, current) || self.is_own_cell(resolved, action, current) {
+            if moved.is_some_and(|moved| !moved[index])
+                || !self.is_subject(inst, action, resolved, current)
+                || self.is_own_cell(resolved, action, current)
+            {
                 continue;
             }
             is_subject_of_any = true;
@@ -339,16 +360,19 @@ impl Propagation<'_, '_> {
         &mut self,
         inst: InstId,
         summary: &Summary,
+        moved: Option<&[bool]>,
         current: &mut Alternative,
         split: &mut Split,
     ) -> bool {
         let rested_on_hidden = current.rests_on_hidden;
         // What one action moves another may write over: all look at what was there before.
-        let moves: SmallVec<[bool; 8]> = summary
-            .actions
-            .iter()
-            .map(|action| self.subject(inst, action).is_some_and(|s| self.is_object(s, current)))
-            .collect();
+        let moves: SmallVec<[bool; 8]> = match moved {
+            Some(moved) => moved.into(),
+            None => {
+                let is_moved = |action: &Action| self.subject(inst, action).is_some_and(|s| self.is_object(s, current));
+                summary.actions.iter().map(is_moved).collect()
+            }
+        };
         let mut is_moved = false;
         for (action, &moves_object) in summary.actions.iter().zip(&moves) {
             let Destination::Store(to) = &action.to else { continue };

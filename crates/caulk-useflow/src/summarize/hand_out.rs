@@ -1,7 +1,7 @@
 //! Fresh blocks that leave the function: where callers find them, and how they are told.
 
 use caulk_ir::{Inst, InstId, Operand};
-use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueId, ValueNode};
+use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueId, ValueNode};
 use caulk_rules::Rule;
 use caulk_summary::{Action, Block, BlockId, Case, Destination, Guard, Subject};
 use std::collections::BTreeSet;
@@ -36,8 +36,13 @@ impl Summarizer<'_> {
             }
             if (is_elsewhere || paths.iter().any(holds)) && paths.iter().any(|path| path.root == PathRoot::Return) {
                 self.kept_returns.insert((*exit, object.call));
-                // In the caller's own memory it is one block with two names, and goes with whichever is taken.
-                let is_near = |path: &AccessPath| path.root == PathRoot::Return || path.steps.len() <= 1;
+                // By whatever name it is returned: `fill(s); return s->data;`.
+                self.kept_returns.extend(alternative.names.iter().map(|name| (*exit, *name)));
+                // In the caller's own memory it is one block with two names, and goes with whichever is taken. Not so an element of a
+                // collection.
+                let is_field =
+                    |path: &AccessPath| path.steps.len() <= 1 && path.steps.iter().all(|s| s.offset != Offset::Any);
+                let is_near = |path: &AccessPath| path.root == PathRoot::Return || is_field(path);
                 let is_callers = !is_elsewhere && paths.iter().all(is_near);
                 paths.retain(|path| is_callers || path.root != PathRoot::Return);
             }

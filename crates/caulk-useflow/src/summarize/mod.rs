@@ -29,6 +29,7 @@ mod ends;
 mod given;
 mod hand_out;
 mod resets;
+mod views;
 
 pub(crate) use ends::Fate;
 
@@ -156,6 +157,8 @@ impl<'a> Summarizer<'a> {
             summary.drop_borrowed_elements();
             rules.note(Rule::BorrowedElements, before - summary.actions.len());
         }
+        self.drop_views();
+        let summary = &mut self.report.summary;
         summary.merge_opaque_blocks(MAX_CASES);
         summary.drop_implied();
         summary.loosely_told = self.view.loosely_told;

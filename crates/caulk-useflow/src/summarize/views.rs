@@ -1,0 +1,57 @@
+//! Parameters that a function only looks at: `void append(const char *text, long length)`.
+//!
+//! Deep below, behind virtual functions and structures of libraries, something may keep such a pointer for a while. It is nobody's
+//! to free there: the declaration says that what it points to does not change.
+
+use caulk_ir::{Inst, Operand, Pointee};
+use caulk_memory::PathRoot;
+use caulk_rules::Rule;
+use caulk_summary::{Action, Destination, Subject};
+
+use super::Summarizer;
+
+impl Summarizer<'_> {
+    /// Drops what is said of a parameter that a C++ function declares to point to constant characters or numbers, and that it does
+    /// not store itself: that something below may keep it.
+    pub(super) fn drop_views(&mut self) {
+        let info = self.view.program.function(self.view.id);
+        if !info.symbol.starts_with("_Z") {
+            return;
+        }
+        let views: Vec<u32> = (0u32..)
+            .zip(info.declaration.params.iter())
+            .filter(|(index, param)| is_view(&param.pointee) && !self.is_stored_here(*index))
+            .map(|(index, _)| index)
+            .collect();
+        let is_kept_below = |action: &Action| {
+            let is_view = matches!(&action.subject, Subject::Value(path)
+                if path.steps.is_empty() && matches!(path.root, PathRoot::Param(index) if views.contains(&index)));
+            is_view
+                && match &action.to {
+                    Destination::Keep | Destination::Unknown => true,
+                    Destination::Store(to) => action.guard.is_hidden() && to.root != PathRoot::Return,
+                    Destination::Free { .. } | Destination::Renew => false,
+                }
+        };
+        let rules = &self.world.config.rules;
+        let summary = &mut self.report.summary;
+        let before = summary.actions.len();
+        summary.actions.retain(|action| !rules.applies(Rule::ConstViews, is_kept_below(action)));
+        // Stage two would find it kept when it executes the function.
+        summary.is_model |= summary.actions.len() != before;
+    }
+
+    /// Whether the function itself puts the parameter somewhere.
+    fn is_stored_here(&self, index: u32) -> bool {
+        let is_param = |operand: &Operand| {
+            let inst = operand.value().map(|inst| &self.view.body.insts[inst]);
+            matches!(inst, Some(Inst::Param { index: i, .. }) if *i == index)
+        };
+        self.view.body.insts.values().any(|inst| matches!(inst, Inst::Store { value, .. } if is_param(value)))
+    }
+}
+
+/// A pointer to something that is constant and no structure: who is given one would have to cast to free it.
+fn is_view(pointee: &Pointee) -> bool {
+    pointee.is_const && pointee.depth == 1 && pointee.target.is_none() && !pointee.is_function
+}
