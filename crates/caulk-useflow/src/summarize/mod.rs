@@ -327,7 +327,9 @@ impl<'a> Summarizer<'a> {
             .collect();
         for cell in alone.flat_map(|a| a.cells.iter().copied()).chain(left_in.iter().copied()) {
             let Some(slot) = self.view.values.own_field(cell) else { continue };
-            if shared.contains(&Some(slot)) {
+            // A field that points into its own structure goes with it.
+            let is_inside = object.first.own == Some(cell.base);
+            if is_inside || shared.contains(&Some(slot)) {
                 continue;
             }
             // A pointer field that does not link objects of one kind.
