@@ -96,8 +96,6 @@ rules! {
         "A function that frees a field and leaves it pointing there ends the structure, because nothing can use the field afterwards."
     EmptiedFields "emptied-fields"
         "A field whose contents nothing else leads to is lost where it is set to null while it is full."
-    FilledByCallees "filled-by-callees"
-        "A field that a callee fills is overwritten like one that is stored to, because the old contents are lost either way."
     OverwrittenSlots "overwritten-slots"
         "An owning field that is overwritten while it holds a block is a candidate, because other code frees it first."
     UnlinkedNodes "unlinked-nodes"

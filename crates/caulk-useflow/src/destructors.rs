@@ -241,7 +241,7 @@ fn never_freed(world: &World<'_>, analysis: &Analysis) -> Vec<Candidate> {
         for released in &report.slots.released {
             if let Some(origin) = made.get(&released.ty)
                 && !excluded.contains(&released.ty)
-                && is_at_its_end(world, released)
+                && is_at_its_end(world, function, released)
                 && !fills(analysis, function, released.ty)
             {
                 let loss = Loss::NeverFreed(released.ty);
@@ -255,8 +255,12 @@ fn never_freed(world: &World<'_>, analysis: &Analysis) -> Vec<Candidate> {
 }
 
 /// Whether a function that frees fields of a structure leaves it unusable.
-fn is_at_its_end(world: &World<'_>, released: &Released) -> bool {
-    let is_left_dangling = released.is_left_dangling;
+fn is_at_its_end(world: &World<'_>, function: FuncId, released: &Released) -> bool {
+    // What is given as `void *` is freed as that, by code that knows nothing of the type.
+    let info = world.program.function(function);
+    let pointee = info.declaration.params.get(released.param as usize).map(|param| param.pointee);
+    let declared = pointee.and_then(|pointee| pointee.target).map(|ty| world.program.resolve_struct(info.unit, ty));
+    let is_left_dangling = released.is_left_dangling && declared == Some(released.ty);
     released.fields.len() >= MIN_RELEASED || world.config.rules.applies(Rule::DanglingFields, is_left_dangling)
 }
 

@@ -6,11 +6,11 @@
 //! are looked at once more, with the final summaries.
 
 use caulk_ir::{Constant, Inst, InstId, Operand, Type};
-use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
+use caulk_memory::{Cell, Offset, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::{FuncId, TypeId, is_constructor};
 use caulk_rules::Rule;
-use caulk_summary::{Action, BlockId, Destination, Subject};
+use caulk_summary::BlockId;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -19,7 +19,7 @@ use crate::candidate::{Candidate, Kind, Loss};
 use crate::classes::Flows;
 use crate::constructed::Constructed;
 use crate::facts::number_of;
-use crate::function::{Resolved, View};
+use crate::function::View;
 use crate::holders::{Holder, Holders};
 use crate::objects::given_start;
 use crate::propagate::{Propagation, Start};
@@ -157,7 +157,6 @@ fn filled_by(
     let rules = &world.config.rules;
     let mut cells = filled_cells(&summarizer.view, table, flows);
     cells.extend(rules.all(Rule::ClearedStructures, || cleared_cells(&summarizer.view, table)));
-    cells.extend(rules.all(Rule::FilledByCallees, || cells_filled_by_callees(&mut summarizer.view, table, flows)));
     let mut emptied = rules.all(Rule::EmptiedFields, || emptied_cells(&summarizer.view, table, flows));
     emptied.retain(|cell| !cells.contains(cell));
     cells.extend(&emptied);
@@ -194,42 +193,6 @@ fn filled_cells(view: &View<'_>, table: &SlotTable, flows: &Flows) -> Vec<Cell> 
 fn is_owning(view: &View<'_>, table: &SlotTable, flows: &Flows, slot: Slot) -> bool {
     let is_sole_owner = || table.is_filled(&slot) && flows.is_sole_owner(view.program, table, slot);
     table.is_owning(&slot) || (view.config.rules.is_on(Rule::EmptiedFields) && is_sole_owner())
-}
-
-/// Owning fields of structures that the function did not make itself, into which a callee puts a fresh block.
-fn cells_filled_by_callees(view: &mut View<'_>, table: &SlotTable, flows: &Flows) -> Vec<Cell> {
-    let calls: Vec<InstId> = view.calls.iter().filter(|(_, c)| c.is_some()).map(|(inst, _)| inst).collect();
-    let mut cells = Vec::new();
-    for call in calls {
-        cells.extend(filled_by_callee(view, call));
-    }
-    cells.retain(|cell| {
-        let is_owning = view.values.own_field(*cell).is_some_and(|slot| is_owning(view, table, flows, slot));
-        is_owning && view.values.is_exact(view.body, cell.base)
-    });
-    cells
-}
-
-/// Where a callee surely puts a fresh block, if it does not free what is there first.
-fn filled_by_callee(view: &mut View<'_>, call: InstId) -> Vec<Cell> {
-    let Some(effect) = view.calls[call].clone() else { return Vec::new() };
-    let actions = &effect.summary.actions;
-    let is_freed = |to: &AccessPath| {
-        let is_it = |a: &Action| matches!(&a.subject, Subject::Value(path) if path.same_place(to));
-        actions.iter().any(|a| is_it(a) && matches!(a.to, Destination::Free { .. } | Destination::Renew))
-    };
-    let filled = actions.iter().filter_map(|action| match (&action.subject, &action.to) {
-        (Subject::Alloc(_), Destination::Store(to)) if !action.guard.is_hidden() && !is_freed(to) => Some(to),
-        _ => None,
-    });
-    let filled: Vec<AccessPath> = filled.filter(|to| to.root != PathRoot::Return).cloned().collect();
-    filled
-        .into_iter()
-        .filter_map(|to| match view.resolve(call, &to)? {
-            Resolved::Cell(cell) => Some(cell),
-            Resolved::Operand(_) => None,
-        })
-        .collect()
 }
 
 /// Fields that the function sets to null, of which nothing else has the contents.
@@ -339,7 +302,6 @@ fn sign(summarizer: &mut Summarizer<'_>, cell: Cell, store: InstId, is_freed: bo
 fn is_fill(view: &View<'_>, place: InstId, cell: Cell) -> bool {
     match &view.body.insts[place] {
         Inst::Store { value, .. } => is_fresh(view, *value),
-        Inst::Call(_) | Inst::Invoke { .. } => view.calls[place].as_ref().is_some_and(|e| e.summary.allocates()),
         inst => cleared(view, inst).is_some_and(|(at, _)| at.base == cell.base),
     }
 }

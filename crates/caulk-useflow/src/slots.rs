@@ -291,7 +291,9 @@ fn destroyed(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<Des
     }
     let touched = view.values.touched_fields(ty);
     let is_seen_to = is_seen_to_by_others(view, call, base);
-    let is_given_away = is_seen_to && is_given_away(view, call, base);
+    // Fields of the elements of an array have no names of their own.
+    let is_array = view.values.own_field(Cell { base, offset: Offset::Any }).is_some();
+    let is_given_away = is_array || (is_seen_to && is_given_away(view, call, base));
     let may_be_new =
         is_kept_here(view, base) || choices(view, base).into_iter().any(|choice| is_made_here(view, choice));
     let found_by = match view.values.root(base) {
@@ -311,7 +313,7 @@ pub(crate) fn structure_at(view: &mut View<'_>, call: InstId, path: &AccessPath)
 
 /// The structure that a value points to: as its fields are used, or as the variable is declared that holds it. Both are right where the
 /// one begins with the other: a node of a list, say, that begins with its links.
-fn whole_structure(view: &View<'_>, base: ValueId) -> Option<TypeId> {
+pub(crate) fn whole_structure(view: &View<'_>, base: ValueId) -> Option<TypeId> {
     let (used, declared) = (view.values.structure(base), declared_structure(view, base));
     let begins_with = |whole: TypeId, part: TypeId| {
         let fields = &view.program.type_info(whole).fields;

@@ -21,7 +21,7 @@ use crate::history::History;
 use crate::objects::{Fresh, fresh, given_values};
 use crate::propagate::{Propagation, Start};
 use crate::shelves::shelf_of;
-use crate::slots::{Slot, SlotUse, freed_slots, released};
+use crate::slots::{Slot, SlotUse, freed_slots, released, whole_structure};
 use crate::survey::Survey;
 use crate::unlinked::Unlink;
 
@@ -306,7 +306,7 @@ impl<'a> Summarizer<'a> {
 
     /// The structure that a fresh block is, as far as the function tells.
     fn note_made(&mut self, object: &Fresh) {
-        let ty = object.first.own.and_then(|own| self.view.values.structure(own));
+        let ty = object.first.own.and_then(|own| whole_structure(&self.view, own));
         self.report.slots.made.extend(ty.map(|ty| (ty, self.view.line(object.call))));
     }
 
