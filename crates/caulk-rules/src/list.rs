@@ -104,8 +104,6 @@ rules! {
         "A field may be full when it is set if a function of the same table, or of the same static structure, frees another before setting it."
     ConstructedFields "constructed-fields"
         "A field that every constructor fills, or that the destructor frees and an assignment sets, is full when it is set again."
-    MadeFull "made-full"
-        "A field that every function fills which makes such a structure is full when another function sets it again."
     ClearedStructures "cleared-structures"
         "Clearing a structure loses what an owning field holds, if the function found it not null or frees other fields."
     BackLinks "back-links"

@@ -1,5 +1,4 @@
-//! Fields that every constructor of a class fills, or every function that makes such a structure: who sets one of them again finds
-//! it full.
+//! Fields that every constructor of a class fills: a method that sets one of them again finds it full.
 
 use caulk_program::{FuncId, Program, TypeId, is_constructor, is_destructor};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -52,24 +51,6 @@ impl Constructed {
 }
 
 impl Constructed {
-    /// Whether every function that makes such a structure fills the field at once, so that it is full when others set it. Those that
-    /// the makers call may be what fills it.
-    pub(crate) fn is_full_from_start(
-        &self,
-        program: &Program,
-        analysis: &Analysis,
-        table: &SlotTable,
-        function: FuncId,
-        slot: Slot,
-    ) -> bool {
-        let Some(makers) = self.makers.get(&slot.0) else { return false };
-        let fills = |maker: &FuncId| {
-            let slots = &analysis.reports[maker.0 as usize].slots;
-            slots.filled.iter().any(|(filled, _)| *filled == slot)
-        };
-        makers.iter().all(fills) && self.is_used_later(program, function, slot.0) && !table.is_emptied(&slot)
-    }
-
     /// Whether such structures are made by other functions, none of which calls this one to set one up.
     pub(crate) fn is_used_later(&self, program: &Program, function: FuncId, ty: TypeId) -> bool {
         let is_apart = |maker: &FuncId| *maker != function && !program.callees(*maker).any(|callee| callee == function);

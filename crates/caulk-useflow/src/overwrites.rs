@@ -111,9 +111,7 @@ pub(crate) fn overwritten_slots(
                     let by_others = others_free && !is_emptied && holders.existed(function, holder);
                     let by_sisters = || !asks_sibling && sisters.free_first(function, ty, known);
                     let by_class = holder == Holder::Given(0) && classes.is_full(world.program, table, function, slot);
-                    let by_makers = || classes.is_full_from_start(world.program, analysis, table, function, slot);
                     by_others
-                        || world.config.rules.applies(Rule::MadeFull, by_makers())
                         || world.config.rules.applies(Rule::ConstructedFields, by_class)
                         || world.config.rules.applies(Rule::SisterFields, by_sisters())
                 }

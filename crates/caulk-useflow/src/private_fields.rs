@@ -38,7 +38,9 @@ pub(crate) fn lost_with_structures(
     let owned = table.by_type();
     let shown: FxHashSet<Slot> = known.iter().filter(|c| !c.hidden).filter_map(|c| c.loss.slot()).collect();
     let mut missed: FxHashMap<(Slot, Origin), Vec<Miss>> = FxHashMap::default();
-    for function in program.functions() {
+    // Classes have destructors, which are judged apart.
+    let is_method = |f: &FuncId| program.function(*f).symbol.starts_with("_Z");
+    for function in program.functions().filter(|f| !is_method(f)) {
         let slots = &analysis.reports[function.0 as usize].slots;
         let may_be_new = |d: &Destroyed| d.may_be_new || comes_from_maker(program, analysis, function, d);
         let destroyed = slots.destroyed.iter().filter(|d| !d.is_given_away && !may_be_new(d));
