@@ -25,6 +25,9 @@ pub(crate) struct Flows {
     foreign: FxHashSet<Slot>,
     lent: FxHashSet<Slot>,
     returned: FxHashSet<Slot>,
+    taken: FxHashSet<Slot>,
+    /// Fields that the contents of a field are stored in too.
+    shared: FxHashMap<Slot, Vec<Slot>>,
     /// Structures that some function frees, or that are given to unknown code.
     ended: FxHashSet<TypeId>,
     /// Classes of which some method deletes its own object.
@@ -71,7 +74,13 @@ impl Shelves {
 impl Flows {
     pub(crate) fn new(program: &Program, analysis: &Analysis) -> Self {
         let slots = || analysis.reports.iter().map(|report| &report.slots);
+        let mut shared: FxHashMap<Slot, Vec<Slot>> = FxHashMap::default();
+        for (from, to) in slots().flat_map(|s| &s.traffic.shared) {
+            shared.entry(*from).or_default().push(*to);
+        }
         Self {
+            shared,
+            taken: slots().flat_map(|s| s.traffic.taken.iter().copied()).collect(),
             foreign: slots().flat_map(|s| s.traffic.foreign.iter().copied()).collect(),
             lent: slots().flat_map(|s| s.traffic.lent.iter().copied()).collect(),
             returned: slots().flat_map(|s| s.traffic.returned.iter().copied()).collect(),
@@ -83,12 +92,37 @@ impl Flows {
 
     /// Whether what a field holds was made for it, and nothing else ever has it.
     pub(crate) fn is_private(&self, program: &Program, slot: Slot) -> bool {
+        !self.lent.contains(&slot) && self.is_made_for(program, slot)
+    }
+
+    /// The same, though other fields may have it that nothing frees, and callers may be shown it.
+    pub(crate) fn is_sole_owner(&self, program: &Program, table: &SlotTable, slot: Slot) -> bool {
+        let frees = |to: &Slot| table.is_freed(to) || self.taken.contains(to) || self.shared.contains_key(to);
+        let is_freed_elsewhere = self.shared.get(&slot).is_some_and(|others| others.iter().any(frees));
+        // What another member of a union frees is the same.
+        let is_member = program.type_info(slot.0).is_union;
+        !is_member && !self.taken.contains(&slot) && !is_freed_elsewhere && self.is_made_for(program, slot)
+    }
+
+    /// Whether a field holds what was made for it, and nothing ends that without the field.
+    fn is_made_for(&self, program: &Program, slot: Slot) -> bool {
         let field = program.type_info(slot.0).fields.iter().find(|field| field.offset == slot.1);
         let target = field.and_then(|field| field.target);
         let may_be_ended_elsewhere = target.is_some_and(|ty| {
             self.self_deleting.contains(&ty) || (self.returned.contains(&slot) && self.ended.contains(&ty))
         });
-        !self.foreign.contains(&slot) && !self.lent.contains(&slot) && !may_be_ended_elsewhere
+        !self.foreign.contains(&slot) && !may_be_ended_elsewhere
+    }
+
+    /// Whether code that nothing tells of may have the contents of a field.
+    pub(crate) fn is_taken(&self, slot: Slot) -> bool {
+        self.taken.contains(&slot)
+    }
+
+    /// Whether some function may free structures of the kind that a field points to.
+    pub(crate) fn is_target_ended(&self, program: &Program, slot: Slot) -> bool {
+        let field = program.type_info(slot.0).fields.iter().find(|field| field.offset == slot.1);
+        field.and_then(|field| field.target).is_some_and(|ty| self.ended.contains(&ty))
     }
 }
 

@@ -13,15 +13,21 @@ pub(crate) struct Constructed {
     filled: FxHashMap<TypeId, Vec<Slot>>,
     /// Fields that a destructor frees, or what it calls does.
     ended: FxHashSet<Slot>,
+    /// Functions that make structures of a type.
+    makers: FxHashMap<TypeId, Vec<FuncId>>,
 }
 
 impl Constructed {
     pub(crate) fn new(program: &Program, analysis: &Analysis) -> Self {
         let mut filled: FxHashMap<TypeId, Vec<Slot>> = FxHashMap::default();
         let mut ended = FxHashSet::default();
+        let mut makers: FxHashMap<TypeId, Vec<FuncId>> = FxHashMap::default();
         for function in program.functions().filter(|f| program.has_body(*f)) {
             let symbol = program.function(function).symbol;
             let slots = &analysis.reports[function.0 as usize].slots;
+            for (ty, _) in &slots.made {
+                makers.entry(*ty).or_default().push(function);
+            }
             if is_destructor(symbol) {
                 ended.extend(slots.freed.iter().copied());
             }
@@ -32,7 +38,7 @@ impl Constructed {
                 None => drop(filled.insert(ty, slots.filled.iter().map(|(slot, _)| *slot).collect())),
             }
         }
-        Self { filled, ended }
+        Self { filled, ended, makers }
     }
 
     /// Whether a field of its own object surely, or as a rule, holds a block when a method sets it.
@@ -41,6 +47,14 @@ impl Constructed {
         // What is assigned to was constructed before, and what its destructor frees it may have.
         let by_assignment = self.ended.contains(&slot) && is_assignment(program.function(function).symbol);
         (by_constructors && !table.is_emptied(&slot)) || by_assignment
+    }
+}
+
+impl Constructed {
+    /// Whether such structures are made by other functions, none of which calls this one to set one up.
+    pub(crate) fn is_used_later(&self, program: &Program, function: FuncId, ty: TypeId) -> bool {
+        let is_apart = |maker: &FuncId| *maker != function && !program.callees(*maker).any(|callee| callee == function);
+        self.makers.get(&ty).is_some_and(|makers| makers.iter().all(is_apart))
     }
 }
 

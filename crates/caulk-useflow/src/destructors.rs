@@ -7,7 +7,7 @@
 use caulk_ir::{InstId, VarId};
 use caulk_memory::{Cell, Offset, ValueId, ValueNode};
 use caulk_models::FamilyId;
-use caulk_program::{FuncId, TypeId};
+use caulk_program::{FuncId, Program, TypeId};
 use caulk_rules::Rule;
 use caulk_summary::{BlockId, Destination, Guard, Subject};
 use rayon::prelude::*;
@@ -15,10 +15,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::alternative::Status;
 use crate::candidate::{Candidate, Kind, Loss};
+use crate::classes::Flows;
 use crate::objects::given_start;
 use crate::propagate::{Propagation, Start};
 use crate::schedule::Analysis;
-use crate::slots::{Origin, OwnedFields, Released, Slot, SlotTable, structure_at};
+use crate::slots::{Destroyed, Origin, OwnedFields, Released, Slot, SlotTable, structure_at};
 use crate::summarize::{Fate, Summarizer, World};
 
 /// A function that frees this many owning fields of a structure releases it ...
@@ -27,7 +28,12 @@ const MIN_RELEASED: usize = 2;
 const MIN_SHARE: usize = 3;
 
 /// Candidates of all destructors.
-pub(crate) fn unseen_by_destructors(world: &World<'_>, analysis: &Analysis, table: &SlotTable) -> Vec<Candidate> {
+pub(crate) fn unseen_by_destructors(
+    world: &World<'_>,
+    analysis: &Analysis,
+    table: &SlotTable,
+    flows: &Flows,
+) -> Vec<Candidate> {
     let owned = table.by_type();
     let concerns = |f: &FuncId| {
         let slots = &analysis.reports[f.0 as usize].slots;
@@ -36,7 +42,7 @@ pub(crate) fn unseen_by_destructors(world: &World<'_>, analysis: &Analysis, tabl
     };
     let functions: Vec<FuncId> = world.program.functions().filter(concerns).collect();
     let found: Vec<Vec<Candidate>> =
-        functions.par_iter().with_max_len(4).map(|f| of_function(world, analysis, table, &owned, *f)).collect();
+        functions.par_iter().with_max_len(4).map(|f| of_function(world, analysis, table, flows, &owned, *f)).collect();
     let mut candidates: Vec<Candidate> = found.into_iter().flatten().collect();
     candidates.extend(world.config.rules.all(Rule::NeverFreed, || never_freed(world, analysis)));
     candidates
@@ -46,6 +52,7 @@ fn of_function(
     world: &World<'_>,
     analysis: &Analysis,
     table: &SlotTable,
+    flows: &Flows,
     owned: &OwnedFields,
     function: FuncId,
 ) -> Vec<Candidate> {
@@ -54,7 +61,7 @@ fn of_function(
     let mut summarizer = Summarizer::new(world, function, &body, &summary_of, analysis.special(function));
     let rules = &world.config.rules;
     let mut candidates =
-        rules.all(Rule::MissedFields, || missed_fields(&mut summarizer, world, analysis, table, owned));
+        rules.all(Rule::MissedFields, || missed_fields(&mut summarizer, world, analysis, table, flows, owned));
     for released in &analysis.reports[function.0 as usize].slots.released {
         let found = || passed_over(&mut summarizer, world, analysis, table, owned, released);
         candidates.extend(rules.all(Rule::PassedOver, found));
@@ -68,16 +75,20 @@ fn missed_fields(
     world: &World<'_>,
     analysis: &Analysis,
     table: &SlotTable,
+    flows: &Flows,
     owned: &OwnedFields,
 ) -> Vec<Candidate> {
     let function = summarizer.view.id;
     let mut candidates = Vec::new();
-    for destroyed in &analysis.reports[function.0 as usize].slots.destroyed {
+    let destroyed = analysis.reports[function.0 as usize].slots.destroyed.iter();
+    let is_new = |destroyed: &&Destroyed| comes_from_maker(world.program, analysis, function, destroyed);
+    for destroyed in destroyed.filter(|destroyed| !destroyed.is_seen_to && !is_new(destroyed)) {
         let Some(fields) = owned.get(&destroyed.ty) else { continue };
         let base = freed_structure(summarizer, destroyed.call).filter(|base| is_given(summarizer, *base));
         let mut missed: Vec<(Slot, Origin)> = fields.clone();
         missed.retain(|(slot, _)| {
-            let is_owning = table.is_freed(slot) || destroyed.frees_fields;
+            // What nothing frees at all may be another's, where the contents go elsewhere.
+            let is_owning = table.is_freed(slot) || (destroyed.frees_fields && !flows.is_taken(*slot));
             is_owning
                 && match base {
                     Some(base) => is_lost_with(summarizer, base, slot.1, destroyed.call),
@@ -91,14 +102,35 @@ fn missed_fields(
             missed.truncate(1);
         }
         for (slot, origin) in missed {
-            let hidden = match sees_to_fields {
-                true => table.is_emptied_before(world.program, function, &slot),
-                false => table.is_emptied(&slot),
-            };
+            let is_callers = is_freed_by_callers(world, analysis, function, &slot);
+            let hidden = is_callers
+                || match sees_to_fields {
+                    true => table.is_emptied_before(world.program, function, &slot),
+                    false => table.is_emptied(&slot),
+                };
             candidates.push(candidate(function, destroyed.call, Loss::MissedField(slot), origin, hidden));
         }
     }
     candidates
+}
+
+/// Whether a structure that a function frees came from one that makes such structures: it may have no more in it than its maker puts
+/// there.
+pub(crate) fn comes_from_maker(
+    program: &Program,
+    analysis: &Analysis,
+    function: FuncId,
+    destroyed: &Destroyed,
+) -> bool {
+    let site = destroyed.found_by.and_then(|call| program.call_site(function, call));
+    let targets = site.map(|site| program.targets(site)).unwrap_or_default();
+    let makes = |f: &FuncId| analysis.reports[f.0 as usize].slots.made.iter().any(|(ty, _)| *ty == destroyed.ty);
+    targets.iter().any(makes)
+}
+
+/// Whether a caller of a function frees the field itself.
+fn is_freed_by_callers(world: &World<'_>, analysis: &Analysis, function: FuncId, slot: &Slot) -> bool {
+    world.program.callers(function).any(|f| analysis.reports[f.0 as usize].slots.freed.contains(slot))
 }
 
 /// How many fields of a structure a function frees.
@@ -167,8 +199,7 @@ fn passed_over(
     let base = summarizer.view.values.parameter(released.param);
     let mut candidates = Vec::new();
     for (slot, origin) in left {
-        let is_callers =
-            world.program.callers(function).any(|f| analysis.reports[f.0 as usize].slots.freed.contains(&slot));
+        let is_callers = is_freed_by_callers(world, analysis, function, &slot);
         let cell = base.map(|base| Cell { base, offset: Offset::Known(slot.1 as i64) });
         if let Some(cell) = cell
             && !is_callers
@@ -210,7 +241,7 @@ fn never_freed(world: &World<'_>, analysis: &Analysis) -> Vec<Candidate> {
         for released in &report.slots.released {
             if let Some(origin) = made.get(&released.ty)
                 && !excluded.contains(&released.ty)
-                && released.fields.len() >= MIN_RELEASED
+                && is_at_its_end(world, function, released)
                 && !fills(analysis, function, released.ty)
             {
                 let loss = Loss::NeverFreed(released.ty);
@@ -221,6 +252,16 @@ fn never_freed(world: &World<'_>, analysis: &Analysis) -> Vec<Candidate> {
         }
     }
     candidates
+}
+
+/// Whether a function that frees fields of a structure leaves it unusable.
+fn is_at_its_end(world: &World<'_>, function: FuncId, released: &Released) -> bool {
+    // What is given as `void *` is freed as that, by code that knows nothing of the type.
+    let info = world.program.function(function);
+    let pointee = info.declaration.params.get(released.param as usize).map(|param| param.pointee);
+    let declared = pointee.and_then(|pointee| pointee.target).map(|ty| world.program.resolve_struct(info.unit, ty));
+    let is_left_dangling = released.is_left_dangling && declared == Some(released.ty);
+    released.fields.len() >= MIN_RELEASED || world.config.rules.applies(Rule::DanglingFields, is_left_dangling)
 }
 
 fn parameter_variable(world: &World<'_>, function: FuncId, param: u32) -> Option<VarId> {

@@ -41,6 +41,7 @@ pub mod modified;
 mod names;
 mod objects;
 mod overwrites;
+mod private_fields;
 mod propagate;
 mod refcount;
 mod replaced;

@@ -5,7 +5,7 @@
 //! what is done to other fields of the same structure ([`crate::sisters`]): where they free first, it is usually full. Functions
 //! are looked at once more, with the final summaries.
 
-use caulk_ir::{Inst, InstId, Operand};
+use caulk_ir::{Constant, Inst, InstId, Operand, Type};
 use caulk_memory::{Cell, Offset, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::{FuncId, TypeId, is_constructor};
@@ -16,6 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::alternative::Status;
 use crate::candidate::{Candidate, Kind, Loss};
+use crate::classes::Flows;
 use crate::constructed::Constructed;
 use crate::facts::number_of;
 use crate::function::View;
@@ -23,7 +24,7 @@ use crate::holders::{Holder, Holders};
 use crate::objects::given_start;
 use crate::propagate::{Propagation, Start};
 use crate::schedule::Analysis;
-use crate::sisters::{Known, Sisters};
+use crate::sisters::{Known, Sisters, getter};
 use crate::slots::{Slot, SlotTable};
 use crate::summarize::{Fate, Summarizer, World};
 
@@ -57,24 +58,34 @@ struct Filled {
     of: (TypeId, Known),
     /// Other fields of the structure are asked about.
     asks_sibling: bool,
+    /// It is set to null, not filled.
+    is_emptied: bool,
     manner: Manner,
 }
 
 /// Candidates of owning slots that are overwritten.
-pub(crate) fn overwritten_slots(world: &World<'_>, analysis: &Analysis, table: &SlotTable) -> Vec<Candidate> {
+pub(crate) fn overwritten_slots(
+    world: &World<'_>,
+    analysis: &Analysis,
+    table: &SlotTable,
+    flows: &Flows,
+) -> Vec<Candidate> {
+    let is_emptied = |slot: &Slot| table.is_filled(slot) && flows.is_sole_owner(world.program, table, *slot);
     let uses_owned = |f: &FuncId| {
         let slots = &analysis.reports[f.0 as usize].slots;
-        slots.clears || slots.filled.iter().any(|(s, _)| table.is_owning(s))
+        slots.clears
+            || slots.filled.iter().any(|(s, _)| table.is_owning(s) || is_emptied(s))
+            || slots.traffic.nulled.iter().any(is_emptied)
     };
     // What a constructor puts into the fields of its object overwrites nothing.
     let is_constructor = |f: &FuncId| is_constructor(world.program.function(*f).symbol);
     let writers: Vec<FuncId> = world.program.functions().filter(uses_owned).filter(|f| !is_constructor(f)).collect();
     let found: Vec<Vec<Filled>> =
-        writers.par_iter().with_max_len(4).map(|f| filled_by(world, analysis, table, *f)).collect();
+        writers.par_iter().with_max_len(4).map(|f| filled_by(world, analysis, table, flows, *f)).collect();
     let mut careful: FxHashMap<Slot, FxHashSet<FuncId>> = FxHashMap::default();
     let mut sisters = Sisters::new(world.program);
     for (&function, filled) in writers.iter().zip(&found) {
-        for filled in filled.iter().filter(|filled| filled.manner == Manner::FreesFirst) {
+        for filled in filled.iter().filter(|filled| filled.manner == Manner::FreesFirst && !filled.is_emptied) {
             careful.entry(filled.slot).or_default().insert(function);
             sisters.add_careful(function, filled.of.0, filled.of.1);
         }
@@ -83,9 +94,15 @@ pub(crate) fn overwritten_slots(world: &World<'_>, analysis: &Analysis, table: &
     let classes = Constructed::new(world.program, analysis);
     let mut candidates = Vec::new();
     for (&function, filled) in writers.iter().zip(&found) {
-        for &Filled { slot, of: (ty, known), asks_sibling, manner } in filled {
+        for &Filled { slot, of: (ty, known), asks_sibling, is_emptied, manner } in filled {
             let Manner::Overwrites { store, holder, sign } = manner else { continue };
             let is_full = match sign {
+                _ if is_emptied => {
+                    let is_never_freed = !table.is_freed(&slot) && !flows.is_target_ended(world.program, slot);
+                    let mut is_used =
+                        || holders.existed(function, holder) || classes.is_used_later(world.program, function, slot.0);
+                    sign == Sign::Full || (sign == Sign::None && is_never_freed && is_used())
+                }
                 Sign::Full => true,
                 Sign::SetsUp => false,
                 Sign::None => {
@@ -124,21 +141,33 @@ pub(crate) fn candidate(function: FuncId, store: InstId, slot: Slot, origin: (Fu
 }
 
 /// What a function does with the old contents of the owning slots it fills or clears.
-fn filled_by(world: &World<'_>, analysis: &Analysis, table: &SlotTable, function: FuncId) -> Vec<Filled> {
+fn filled_by(
+    world: &World<'_>,
+    analysis: &Analysis,
+    table: &SlotTable,
+    flows: &Flows,
+    function: FuncId,
+) -> Vec<Filled> {
     let Some(body) = world.program.body(function) else { return Vec::new() };
     let summary_of = |f: FuncId| Some(analysis.summary(f));
     let mut summarizer = Summarizer::new(world, function, &body, &summary_of, analysis.special(function));
     let mut found = Vec::new();
-    let mut cells = filled_cells(&summarizer.view, table);
-    cells.extend(world.config.rules.all(Rule::ClearedStructures, || cleared_cells(&summarizer.view, table)));
+    let rules = &world.config.rules;
+    let mut cells = filled_cells(&summarizer.view, table, flows);
+    cells.extend(rules.all(Rule::ClearedStructures, || cleared_cells(&summarizer.view, table)));
+    let mut emptied = rules.all(Rule::EmptiedFields, || emptied_cells(&summarizer.view, table, flows));
+    emptied.retain(|cell| !cells.contains(cell));
+    cells.extend(&emptied);
     cells.sort();
     cells.dedup();
     for cell in cells {
         let view = &summarizer.view;
         let Some(slot) = slot_at(view, cell) else { continue };
         let of = (view.values.structure(cell.base).unwrap_or(slot.0), Known::new(view, cell.base));
-        let Some(manner) = manner(&mut summarizer, cell) else { continue };
-        let filled = Filled { slot, of, asks_sibling: summarizer.asks_sibling(cell), manner };
+        let is_emptied = emptied.contains(&cell);
+        let Some(manner) = manner(&mut summarizer, cell, is_emptied) else { continue };
+        let asks_sibling = summarizer.asks_sibling(cell);
+        let filled = Filled { slot, of, asks_sibling, is_emptied, manner };
         if !found.contains(&filled) {
             found.push(filled);
         }
@@ -147,15 +176,40 @@ fn filled_by(world: &World<'_>, analysis: &Analysis, table: &SlotTable, function
 }
 
 /// Owning fields of structures that the function did not make itself, into which it stores a fresh block.
-fn filled_cells(view: &View<'_>, table: &SlotTable) -> Vec<Cell> {
+fn filled_cells(view: &View<'_>, table: &SlotTable, flows: &Flows) -> Vec<Cell> {
     let stores = view.body.insts.values().filter_map(|inst| match inst {
         Inst::Store { value, address, .. } if is_fresh(view, *value) => view.values.of_operand(*address),
         _ => None,
     });
     stores
-        .filter(|cell| view.values.own_field(*cell).is_some_and(|slot| table.is_owning(&slot)))
+        .filter(|cell| view.values.own_field(*cell).is_some_and(|slot| is_owning(view, table, flows, slot)))
         .filter(|cell| view.values.is_exact(view.body, cell.base))
         .collect()
+}
+
+/// Whether a field owns what it holds: somebody frees it, or nothing else leads to it.
+fn is_owning(view: &View<'_>, table: &SlotTable, flows: &Flows, slot: Slot) -> bool {
+    let is_sole_owner = || table.is_filled(&slot) && flows.is_sole_owner(view.program, table, slot);
+    table.is_owning(&slot) || (view.config.rules.is_on(Rule::EmptiedFields) && is_sole_owner())
+}
+
+/// Fields that the function sets to null, of which nothing else has the contents.
+fn emptied_cells(view: &View<'_>, table: &SlotTable, flows: &Flows) -> Vec<Cell> {
+    let stores = view.body.insts.values().filter_map(|inst| match inst {
+        Inst::Store { value, address, ty: Type::Ptr, .. } if is_null(view, *value) => view.values.of_operand(*address),
+        _ => None,
+    });
+    stores
+        .filter(|cell| {
+            let slot = view.values.own_field(*cell);
+            slot.is_some_and(|slot| table.is_filled(&slot) && flows.is_sole_owner(view.program, table, slot))
+        })
+        .filter(|cell| view.values.is_exact(view.body, cell.base))
+        .collect()
+}
+
+fn is_null(view: &View<'_>, value: Operand) -> bool {
+    view.body.constant(value) == Some(Constant::Null)
 }
 
 /// Owning fields of structures that the function sets to zero as a whole.
@@ -206,7 +260,7 @@ fn is_fresh(view: &View<'_>, value: Operand) -> bool {
     view.calls[inst].as_ref().is_some_and(|effect| effect.summary.returns_fresh())
 }
 
-fn manner(summarizer: &mut Summarizer<'_>, cell: Cell) -> Option<Manner> {
+fn manner(summarizer: &mut Summarizer<'_>, cell: Cell, is_emptied: bool) -> Option<Manner> {
     let holder = holder_of(&summarizer.view, cell.base)?;
     let old = summarizer.view.values.loaded(cell)?;
     let first = given_start(&mut summarizer.view, &mut summarizer.history, old);
@@ -219,7 +273,7 @@ fn manner(summarizer: &mut Summarizer<'_>, cell: Cell) -> Option<Manner> {
         let is_lost = alternative.status == Status::Live && !alternative.cells.contains(&cell);
         if is_lost
             && let Some((place, true)) = alternative.lost
-            && is_fill(&summarizer.view, place, cell)
+            && (is_fill(&summarizer.view, place, cell) || (is_emptied && sets_null(&summarizer.view, place)))
             && matches!(summarizer.fate(&exit, Some(cell)), Fate::Leaked)
         {
             lost_at = lost_at.or(Some(place));
@@ -239,7 +293,7 @@ fn sign(summarizer: &mut Summarizer<'_>, cell: Cell, store: InstId, is_freed: bo
     if summarizer.is_full_at(cell, store) || (clears && summarizer.frees_sibling(cell, store)) {
         return Sign::Full;
     }
-    if clears || sets_up(&summarizer.view, cell.base) { Sign::SetsUp } else { Sign::None }
+    if clears || sets_up(&summarizer.view, cell, store) { Sign::SetsUp } else { Sign::None }
 }
 
 /// Whether a field is lost by being filled again or cleared, not by what else may overwrite it.
@@ -250,6 +304,10 @@ fn is_fill(view: &View<'_>, place: InstId, cell: Cell) -> bool {
     }
 }
 
+fn sets_null(view: &View<'_>, place: InstId) -> bool {
+    matches!(&view.body.insts[place], Inst::Store { value, .. } if is_null(view, *value))
+}
+
 /// Whose structure a value leads to. None: the function's own, which it has just made.
 fn holder_of(view: &View<'_>, base: ValueId) -> Option<Holder> {
     match (view.values.node(base), view.values.root(base)) {
@@ -258,6 +316,7 @@ fn holder_of(view: &View<'_>, base: ValueId) -> Option<Holder> {
         (_, ValueNode::Local(_) | ValueNode::Nothing) => None,
         (_, ValueNode::Opaque(inst)) => {
             let is_made = view.calls[inst].as_ref().is_none_or(|e| e.unknown || e.summary.allocates());
+            let is_made = is_made && getter(view, inst).is_none();
             (!is_made).then_some(Holder::Existing)
         }
         _ => Some(Holder::Existing),
@@ -265,11 +324,11 @@ fn holder_of(view: &View<'_>, base: ValueId) -> Option<Holder> {
 }
 
 /// Whether a function clears the structure, or sets other pointers in it to null: it is giving it its first state.
-fn sets_up(view: &View<'_>, base: ValueId) -> bool {
-    let is_of_base = |address: &Operand| view.values.of_operand(*address).is_some_and(|c| c.base == base);
-    view.body.insts.values().any(|inst| match inst {
+fn sets_up(view: &View<'_>, cell: Cell, store: InstId) -> bool {
+    let is_of_base = |address: &Operand| view.values.of_operand(*address).is_some_and(|c| c.base == cell.base);
+    view.body.insts.iter().filter(|(inst, _)| *inst != store).any(|(_, inst)| match inst {
         Inst::Fill { dst, .. } | Inst::Copy { dst, .. } => is_of_base(dst),
-        Inst::Store { value, address, ty: caulk_ir::Type::Ptr, .. } => {
+        Inst::Store { value, address, ty: Type::Ptr, .. } => {
             is_of_base(address) && view.body.constant(*value).is_some()
         }
         _ => false,

@@ -26,6 +26,7 @@ use crate::exceptions::{lets_out, throwing_calls};
 use crate::function::{is_impure, is_relevant};
 use crate::library;
 use crate::overwrites::overwritten_slots;
+use crate::private_fields::lost_with_structures;
 use crate::slots::SlotTable;
 use crate::summarize::{Report, World, summarize};
 use crate::survey::{Survey, survey};
@@ -84,14 +85,17 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
     let mut analysis = Analysis { reports, survey, statistics };
     let world = World { program, models, config, survey: &analysis.survey };
     let table = SlotTable::new(program, &analysis);
-    let mut of_slots = unseen_by_destructors(&world, &analysis, &table);
-    of_slots.extend(config.rules.all(Rule::OverwrittenSlots, || overwritten_slots(&world, &analysis, &table)));
-    of_slots.extend(config.rules.all(Rule::UnlinkedNodes, || left_nodes(&analysis)));
     let flows = Flows::new(program, &analysis);
+    let mut of_slots = unseen_by_destructors(&world, &analysis, &table, &flows);
+    of_slots.extend(config.rules.all(Rule::OverwrittenSlots, || overwritten_slots(&world, &analysis, &table, &flows)));
+    of_slots.extend(config.rules.all(Rule::UnlinkedNodes, || left_nodes(&analysis)));
+    let private =
+        config.rules.all(Rule::PrivateFields, || lost_with_structures(program, &analysis, &table, &flows, &of_slots));
+    of_slots.extend(private);
     let missed =
         config.rules.all(Rule::ClassFields, || missed_by_classes(&world, &analysis, &table, &flows, &of_slots));
     of_slots.extend(missed);
-    of_slots.extend(config.rules.all(Rule::EmptiedFields, || emptied_fields(&world, &analysis, &table, &flows)));
+    of_slots.extend(config.rules.all(Rule::EmptiedMembers, || emptied_fields(&world, &analysis, &table, &flows)));
     for candidate in of_slots {
         analysis.reports[candidate.function.0 as usize].candidates.push(candidate);
     }

@@ -1,10 +1,13 @@
-//! Functions that work on one and the same structure: they reach it by the same static variable, or a table calls them with it.
+//! Functions that work on one and the same structure: they reach it by the same static variable, get it from
+//! the same function, or a table calls them with it.
 //!
 //! What one of them takes care of, the others should too. `parse_name(server, arg)` and `parse_path(server, arg)` of one table
 //! are each called any number of times, so where one frees what it sets again, the field of the other may be full as well.
 
+use caulk_ir::InstId;
 use caulk_memory::{ValueId, ValueNode};
 use caulk_program::{CallKind, FuncId, GlobalVarId, Program, TypeId};
+use caulk_summary::Subject;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::function::View;
@@ -16,6 +19,8 @@ pub(crate) enum Known {
     Global(GlobalVarId),
     /// By a parameter.
     Given(u32),
+    /// By a function that gives back what is there, and makes one only where there is none.
+    Found(FuncId),
     Otherwise,
 }
 
@@ -24,9 +29,19 @@ impl Known {
         match (view.values.node(base), view.values.root(base)) {
             (ValueNode::Param(index), _) => Known::Given(index),
             (_, ValueNode::Global(global)) => Known::Global(global),
+            (ValueNode::Opaque(inst), _) => getter(view, inst).map_or(Known::Otherwise, Known::Found),
             _ => Known::Otherwise,
         }
     }
+}
+
+/// The function that a call gets an older structure from, or a new one where there is none.
+pub(crate) fn getter(view: &View<'_>, call: InstId) -> Option<FuncId> {
+    let site = view.program.call_site(view.id, call)?;
+    let [target] = view.program.targets(site) else { return None };
+    let summary = &view.calls[call].as_ref()?.summary;
+    let gives_older = summary.actions.iter().any(|a| matches!(a.subject, Subject::Value(_)) && a.gives_back());
+    (summary.returns_fresh() && gives_older).then_some(*target)
 }
 
 /// Who frees fields of a structure before they are set again.
@@ -62,7 +77,7 @@ impl Sisters {
     pub(crate) fn free_first(&self, function: FuncId, ty: TypeId, known: Known) -> bool {
         let Some(careful) = self.careful.get(&(ty, known)) else { return false };
         match known {
-            Known::Global(_) => true,
+            Known::Global(_) | Known::Found(_) => true,
             Known::Given(_) => careful.iter().any(|other| *other == function || self.share_table(function, *other)),
             Known::Otherwise => false,
         }

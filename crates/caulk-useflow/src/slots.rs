@@ -4,7 +4,7 @@
 //! misses a field. The table is built from what every function reports; no function is looked at twice.
 
 use caulk_ir::{Inst, InstId, Operand};
-use caulk_memory::{AccessPath, PathRoot, ValueId, ValueNode};
+use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_program::{FuncId, Program, TypeId, is_destructor};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -76,6 +76,14 @@ pub struct Destroyed {
     pub touched: Vec<u64>,
     /// Some field of the structure is freed before.
     pub frees_fields: bool,
+    /// Another call that is given the structure frees something.
+    pub is_seen_to: bool,
+    /// Another call that is given the structure may do anything to it.
+    pub is_given_away: bool,
+    /// The function may have just made it.
+    pub may_be_new: bool,
+    /// The call that it came from, if any.
+    pub found_by: Option<InstId>,
 }
 
 /// A structure that a parameter points to, and of which a function frees fields.
@@ -87,6 +95,8 @@ pub struct Released {
     pub fields: Vec<u64>,
     /// The last call that frees one.
     pub last: InstId,
+    /// The fields still point to what was freed: the structure is of no use any more.
+    pub is_left_dangling: bool,
 }
 
 /// What the calls of a function free.
@@ -144,7 +154,7 @@ pub(crate) fn type_at(view: &mut View<'_>, call: InstId, path: &AccessPath) -> O
 /// The structure that a parameter, or the field that a value was read from, is declared to point to.
 fn pointee_of(view: &View<'_>, base: ValueId) -> Option<TypeId> {
     match view.values.node(base) {
-        ValueNode::Load(base, offset) => pointee_in(view, caulk_memory::Cell { base, offset }),
+        ValueNode::Load(base, offset) => pointee_in(view, Cell { base, offset }),
         ValueNode::Param(index) => {
             let info = view.program.function(view.id);
             let pointee = info.declaration.params.get(index as usize)?.pointee;
@@ -155,7 +165,7 @@ fn pointee_of(view: &View<'_>, base: ValueId) -> Option<TypeId> {
     }
 }
 
-fn pointee_in(view: &View<'_>, cell: caulk_memory::Cell) -> Option<TypeId> {
+fn pointee_in(view: &View<'_>, cell: Cell) -> Option<TypeId> {
     let (ty, offset) = view.values.field(cell)?;
     let field = view.program.type_info(ty).fields.iter().find(|field| field.offset == offset)?;
     field.target.filter(|_| field.pointee.depth == 1)
@@ -170,7 +180,7 @@ pub(crate) fn released(view: &mut View<'_>, summary: &Summary) -> Vec<Released> 
         let Some((ty, offset)) = step.field.filter(|_| action.guard.is_own()) else { continue };
         match found.iter_mut().find(|known| known.param == param && known.ty == ty) {
             Some(known) => known.fields.push(offset),
-            None => found.push(Released { param, ty, fields: vec![offset], last: InstId(0) }),
+            None => found.push(Released { param, ty, fields: vec![offset], last: InstId(0), is_left_dangling: false }),
         }
     }
     // What is done to the structure itself is for others to see to.
@@ -183,9 +193,59 @@ pub(crate) fn released(view: &mut View<'_>, summary: &Summary) -> Vec<Released> 
         released.fields.sort_unstable();
         released.fields.dedup();
         released.last = last_free(view, released);
+        released.is_left_dangling = leaves_dangling(view, released, summary);
     }
     found.retain(|released| released.last != InstId(0));
     found
+}
+
+/// Whether a function gives fields to what frees them, one by one, and writes to none of them.
+fn leaves_dangling(view: &mut View<'_>, released: &Released, summary: &Summary) -> bool {
+    let given: Vec<u64> =
+        released.fields.iter().copied().filter(|field| is_freed_here(view, released, *field)).collect();
+    !given.is_empty() && !is_written(view, released, &given, summary)
+}
+
+/// Whether some call is given what a field holds, and frees it for certain.
+fn is_freed_here(view: &View<'_>, released: &Released, field: u64) -> bool {
+    let frees = |(inst, kind): (InstId, &Inst)| {
+        let (Some(call), Some(effect)) = (kind.call(), &view.calls[inst]) else { return false };
+        call.args.iter().enumerate().any(|(index, argument)| {
+            let base = view.values.of_operand(*argument).map(|cell| view.values.node(cell.base));
+            let Some(ValueNode::Load(holder, offset)) = base else { return false };
+            let slot = view.values.own_field(Cell { base: holder, offset });
+            let is_field =
+                view.values.node(holder) == ValueNode::Param(released.param) && slot == Some((released.ty, field));
+            is_field && surely_frees(&effect.summary, index)
+        })
+    };
+    view.body.insts.iter().any(frees)
+}
+
+/// Whether a callee always frees an argument.
+fn surely_frees(summary: &Summary, index: usize) -> bool {
+    let argument = AccessPath::root(PathRoot::Param(index as u32));
+    summary.actions.iter().any(|action| {
+        let is_argument = matches!(&action.subject, Subject::Value(path) if *path == argument);
+        is_argument && action.guard == Guard::Always && matches!(action.to, Destination::Free { .. })
+    })
+}
+
+/// Whether a function, or what it calls, writes to some of the fields of a structure.
+fn is_written(view: &View<'_>, released: &Released, fields: &[u64], summary: &Summary) -> bool {
+    let is_given = |cell: Cell| view.values.node(cell.base) == ValueNode::Param(released.param);
+    let is_field = |cell: Cell| {
+        let slot = view.values.own_field(cell);
+        is_given(cell) && slot.is_none_or(|(ty, field)| ty == released.ty && fields.contains(&field))
+    };
+    let by_itself = view.body.insts.values().any(|inst| match inst {
+        Inst::Store { address, .. } => view.values.of_operand(*address).is_some_and(is_field),
+        Inst::Fill { dst, .. } | Inst::Copy { dst, .. } => view.values.of_operand(*dst).is_some_and(is_given),
+        _ => false,
+    });
+    let is_of_param = |path: &AccessPath| path.root == PathRoot::Param(released.param);
+    let is_filled = |action: &Action| matches!(&action.to, Destination::Store(to) if is_of_param(to));
+    by_itself || summary.overwritten.iter().any(is_of_param) || summary.actions.iter().any(is_filled)
 }
 
 /// The last call that frees a field of a parameter's structure.
@@ -217,7 +277,7 @@ fn slot_of(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<Slot>
     let cell = match view.resolve(call, path)? {
         Resolved::Cell(cell) => cell,
         Resolved::Operand(operand) => match view.values.node(view.values.of_operand(operand)?.base) {
-            ValueNode::Load(base, offset) => caulk_memory::Cell { base, offset },
+            ValueNode::Load(base, offset) => Cell { base, offset },
             _ => return None,
         },
     };
@@ -226,19 +286,43 @@ fn slot_of(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<Slot>
 
 fn destroyed(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<Destroyed> {
     let (base, ty) = structure_at(view, call, path)?;
-    if is_made_here(view, base) || is_seen_to_by_others(view, call, base) {
+    if is_made_here(view, base) {
         return None;
     }
     let touched = view.values.touched_fields(ty);
-    Some(Destroyed { call, ty, touched, frees_fields: false })
+    let is_seen_to = is_seen_to_by_others(view, call, base);
+    // Fields of the elements of an array have no names of their own.
+    let is_array = view.values.own_field(Cell { base, offset: Offset::Any }).is_some();
+    let is_given_away = is_array || (is_seen_to && is_given_away(view, call, base));
+    let may_be_new =
+        is_kept_here(view, base) || choices(view, base).into_iter().any(|choice| is_made_here(view, choice));
+    let found_by = match view.values.root(base) {
+        ValueNode::Opaque(inst) => Some(inst).filter(|inst| view.body.insts[*inst].call().is_some()),
+        _ => None,
+    };
+    Some(Destroyed { call, ty, touched, frees_fields: false, is_seen_to, is_given_away, may_be_new, found_by })
 }
 
 /// The structure that an argument points to.
 pub(crate) fn structure_at(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<(ValueId, TypeId)> {
     let Resolved::Operand(operand) = view.resolve(call, path)? else { return None };
     let base = view.values.of_operand(operand)?.base;
-    let ty = view.values.structure(base).or_else(|| declared_structure(view, base))?;
+    let ty = whole_structure(view, base)?;
     Some((base, ty))
+}
+
+/// The structure that a value points to: as its fields are used, or as the variable is declared that holds it. Both are right where the
+/// one begins with the other: a node of a list, say, that begins with its links.
+pub(crate) fn whole_structure(view: &View<'_>, base: ValueId) -> Option<TypeId> {
+    let (used, declared) = (view.values.structure(base), declared_structure(view, base));
+    let begins_with = |whole: TypeId, part: TypeId| {
+        let fields = &view.program.type_info(whole).fields;
+        fields.iter().any(|field| field.offset == 0 && field.embedded() == Some(part))
+    };
+    match (used, declared) {
+        (Some(used), Some(declared)) if begins_with(declared, used) => Some(declared),
+        (used, declared) => used.or(declared),
+    }
 }
 
 /// The structure a variable that holds the value is declared to point to.
@@ -283,6 +367,17 @@ fn is_made_here(view: &View<'_>, base: ValueId) -> bool {
     }
 }
 
+/// A structure that is read from where the function itself stores one may be the same.
+fn is_kept_here(view: &View<'_>, base: ValueId) -> bool {
+    let ValueNode::Load(holder, offset) = view.values.node(base) else { return false };
+    let place = Cell { base: holder, offset };
+    let is_null = |value: Operand| view.body.constant(value).is_some();
+    view.body.insts.values().any(|inst| match inst {
+        Inst::Store { value, address, .. } => !is_null(*value) && view.values.of_operand(*address) == Some(place),
+        _ => false,
+    })
+}
+
 /// Another call that is given the structure may free what is in it.
 fn is_seen_to_by_others(view: &View<'_>, call: InstId, base: ValueId) -> bool {
     let given = |operand: &Operand| view.values.of_operand(*operand).is_some_and(|c| c.base == base);
@@ -293,6 +388,27 @@ fn is_seen_to_by_others(view: &View<'_>, call: InstId, base: ValueId) -> bool {
         }
         let Some(effect) = &view.calls[inst] else { return false };
         effect.unknown || effect.summary.frees() || effect.summary.actions.iter().any(|a| a.to == Destination::Unknown)
+    })
+}
+
+/// Whether another call that is given the structure itself may do anything to it, or keeps it. What a callee does to single fields is
+/// known by their slots.
+fn is_given_away(view: &View<'_>, call: InstId, base: ValueId) -> bool {
+    let is_structure = |operand: &Operand| {
+        view.values.of_operand(*operand).is_some_and(|c| c.base == base && c.offset == Offset::ZERO)
+    };
+    view.body.insts.iter().filter(|(inst, _)| *inst != call).any(|(inst, kind)| {
+        let (Some(data), Some(effect)) = (kind.call(), &view.calls[inst]) else { return false };
+        let takes = |index: usize| {
+            let root = PathRoot::Param(index as u32);
+            effect.summary.actions.iter().any(|action| {
+                let is_given =
+                    matches!(&action.subject, Subject::Value(path) if path.root == root && path.steps.is_empty());
+                is_given && matches!(action.to, Destination::Unknown | Destination::Free { deep: true })
+            })
+        };
+        let mut given = data.args.iter().enumerate().filter(|(_, argument)| is_structure(argument));
+        given.any(|(index, _)| effect.unknown || takes(index))
     })
 }
 

@@ -1,11 +1,11 @@
 //! How the contents of fields come and go: what tells whether a structure alone owns what its field holds.
 
-use caulk_ir::{Constant, Inst, InstId, Operand, Type};
+use caulk_ir::{CallData, Inst, InstId, Operand, Type};
 use caulk_memory::{Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_program::{CallKind, FuncId, Program};
 use caulk_summary::{Destination, Subject};
 
-use crate::function::View;
+use crate::function::{CallEffect, View};
 use crate::slots::Slot;
 
 /// What a function does with the contents of fields, besides allocating and freeing them. All sorted.
@@ -19,6 +19,10 @@ pub struct Traffic {
     pub returned: Vec<Slot>,
     /// Fields that are set to null.
     pub nulled: Vec<Slot>,
+    /// Of those whose contents are lent, the ones that code may have which nothing tells of.
+    pub taken: Vec<Slot>,
+    /// Fields whose contents are stored in another field as well: both.
+    pub shared: Vec<(Slot, Slot)>,
 }
 
 pub(crate) fn traffic(view: &View<'_>) -> Traffic {
@@ -26,24 +30,61 @@ pub(crate) fn traffic(view: &View<'_>) -> Traffic {
     for (id, inst) in view.body.insts.iter() {
         match inst {
             Inst::Store { value, address, ty: Type::Ptr, .. } => {
-                traffic.lent.extend(fields_behind(view, *value));
-                if view.body.constant(*value) == Some(Constant::Null) {
-                    traffic.nulled.extend(view.values.of_operand(*address).and_then(|c| view.values.own_field(c)));
+                let stored = fields_behind(view, *value);
+                traffic.lent.extend(&stored);
+                match place_of(view, *address) {
+                    Place::Field(to) => traffic.shared.extend(stored.into_iter().map(|from| (from, to))),
+                    Place::Callers => traffic.returned.extend(stored),
+                    Place::Other => traffic.taken.extend(stored),
                 }
+                // A local structure that is searched with owns nothing, and says nothing of those that do.
+                let is_local = |c: &Cell| matches!(view.values.node(c.base), ValueNode::Local(_));
+                let cell = view.values.of_operand(*address).filter(|c| !is_local(c));
+                let field = cell.and_then(|c| view.values.own_field(c));
                 if !is_fresh_or_null(view, *value) {
-                    traffic.foreign.extend(view.values.of_operand(*address).and_then(|c| view.values.own_field(c)));
+                    traffic.foreign.extend(field);
+                } else if view.body.constant(*value).is_some() {
+                    traffic.nulled.extend(field);
                 }
             }
             Inst::Copy { dst, .. } => traffic.foreign.extend(fields_of_copy(view, *dst)),
             Inst::Return { value: Some(value) } => traffic.returned.extend(fields_behind(view, *value)),
-            _ => traffic.lent.extend(given_away(view, id, inst)),
+            _ => {
+                let given = given_away(view, id, inst);
+                traffic.lent.extend(&given);
+                traffic.taken.extend(given);
+            }
         }
     }
-    for list in [&mut traffic.foreign, &mut traffic.lent, &mut traffic.returned, &mut traffic.nulled] {
+    // What is returned by a function that empties the field is the caller's from there on.
+    let moved: Vec<Slot> = traffic.returned.iter().filter(|slot| traffic.nulled.contains(slot)).copied().collect();
+    traffic.lent.extend(&moved);
+    traffic.taken.extend(moved);
+    let Traffic { foreign, lent, returned, nulled, taken, shared } = &mut traffic;
+    for list in [foreign, lent, returned, nulled, taken] {
         list.sort_unstable();
         list.dedup();
     }
+    shared.sort_unstable();
+    shared.dedup();
     traffic
+}
+
+/// Where the contents of a field are stored as well.
+enum Place {
+    Field(Slot),
+    /// What a parameter points to: `*name = item->name`.
+    Callers,
+    Other,
+}
+
+fn place_of(view: &View<'_>, address: Operand) -> Place {
+    let Some(cell) = view.values.of_operand(address) else { return Place::Other };
+    match (view.values.own_field(cell), view.values.node(cell.base)) {
+        (Some(slot), _) => Place::Field(slot),
+        (None, ValueNode::Param(_)) if cell.offset == Offset::ZERO => Place::Callers,
+        _ => Place::Other,
+    }
 }
 
 /// The fields that a value may have been read from.
@@ -80,7 +121,7 @@ fn fields_of_copy(view: &View<'_>, dst: Operand) -> Vec<Slot> {
     fields.map(|field| (ty, field.offset)).collect()
 }
 
-/// Fields whose contents a call is given that does, or may do, something to them that lasts.
+/// Fields whose contents, or whose address, a call is given that does, or may do, something to them that lasts.
 fn given_away(view: &View<'_>, id: InstId, inst: &Inst) -> Vec<Slot> {
     let (Some(call), Some(effect)) = (inst.call(), view.calls[id].as_ref()) else { return Vec::new() };
     // An object is given to its own methods without a thought of who owns it.
@@ -104,8 +145,33 @@ fn given_away(view: &View<'_>, id: InstId, inst: &Inst) -> Vec<Slot> {
         })
     };
     let is_lent = |index: usize| (takes(index) || effect.unknown) && !(is_method && index == 0);
-    let given = call.args.iter().enumerate().filter(|(index, _)| is_lent(*index));
-    given.flat_map(|(_, argument)| fields_behind(view, *argument)).collect()
+    let mut fields = Vec::new();
+    for (_, argument) in call.args.iter().enumerate().filter(|(index, _)| is_lent(*index)) {
+        fields.extend(fields_behind(view, *argument));
+        fields.extend(field_at(view, *argument));
+    }
+    fields.extend(freed_by_choice(view, call, effect));
+    fields
+}
+
+/// The field whose address a value is. A pointer to the structure is none, though its first field has the same address.
+fn field_at(view: &View<'_>, value: Operand) -> Option<Slot> {
+    let is_address = value.value().is_some_and(|v| matches!(view.body.insts[v], Inst::Address { .. }));
+    let cell = view.values.of_operand(value).filter(|_| is_address)?;
+    view.values.own_field(cell)
+}
+
+/// Fields that what a call frees may have been read from, among others.
+fn freed_by_choice(view: &View<'_>, call: &CallData, effect: &CallEffect<'_>) -> Vec<Slot> {
+    let freed = effect.summary.actions.iter().filter_map(|action| match (&action.subject, &action.to) {
+        (Subject::Value(path), Destination::Free { .. }) if path.steps.is_empty() => match path.root {
+            PathRoot::Param(index) => call.args.get(index as usize),
+            _ => None,
+        },
+        _ => None,
+    });
+    let is_choice = |argument: &&Operand| bases(view, **argument).len() > 1;
+    freed.filter(is_choice).flat_map(|argument| fields_behind(view, *argument)).collect()
 }
 
 /// Whether a function is called on an object. Where parameters have no names, only references and `this` are never null.

@@ -21,7 +21,7 @@ use crate::history::History;
 use crate::objects::{Fresh, fresh, given_values};
 use crate::propagate::{Propagation, Start};
 use crate::shelves::shelf_of;
-use crate::slots::{Slot, SlotUse, freed_slots, released};
+use crate::slots::{Slot, SlotUse, freed_slots, released, whole_structure};
 use crate::survey::Survey;
 use crate::unlinked::Unlink;
 
@@ -309,7 +309,7 @@ impl<'a> Summarizer<'a> {
 
     /// The structure that a fresh block is, as far as the function tells.
     fn note_made(&mut self, object: &Fresh) {
-        let ty = object.first.own.and_then(|own| self.view.values.structure(own));
+        let ty = object.first.own.and_then(|own| whole_structure(&self.view, own));
         self.report.slots.made.extend(ty.map(|ty| (ty, self.view.line(object.call))));
     }
 
@@ -330,7 +330,9 @@ impl<'a> Summarizer<'a> {
             .collect();
         for cell in alone.flat_map(|a| a.cells.iter().copied()).chain(left_in.iter().copied()) {
             let Some(slot) = self.view.values.own_field(cell) else { continue };
-            if shared.contains(&Some(slot)) {
+            // A field that points into its own structure goes with it.
+            let is_inside = object.first.own == Some(cell.base);
+            if is_inside || shared.contains(&Some(slot)) {
                 continue;
             }
             // A pointer field that does not link objects of one kind.
