@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::callbacks::{Special, calls_parameters, special, special_calls};
+use crate::candidate::Candidate;
 use crate::classes::{Flows, missed_by_classes};
 use crate::config::UseflowConfig;
 use crate::containers::{self, Told};
@@ -95,7 +96,14 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
     let missed =
         config.rules.all(Rule::ClassFields, || missed_by_classes(&world, &analysis, &table, &flows, &of_slots));
     of_slots.extend(missed);
-    of_slots.extend(config.rules.all(Rule::EmptiedMembers, || emptied_fields(&world, &analysis, &table, &flows)));
+    let mut emptied = config.rules.all(Rule::EmptiedMembers, || emptied_fields(&world, &analysis, &table, &flows));
+    // What the overwritten fields have told already.
+    let is_told = |new: &Candidate| {
+        let is_same = |old: &Candidate| (old.function, old.place, old.loss) == (new.function, new.place, new.loss);
+        of_slots.iter().any(is_same)
+    };
+    emptied.retain(|candidate| !is_told(candidate));
+    of_slots.extend(emptied);
     for candidate in of_slots {
         analysis.reports[candidate.function.0 as usize].candidates.push(candidate);
     }
