@@ -70,13 +70,23 @@ const NOT_EXECUTED: &[&str] = &[
     "explore.max_callee_size: guards / What a callee writes is known no longer: global",
     "explore.max_callee_size: melton / A global goes to a global: moves",
     "explore.max_callee_size: melton / A global is freed: uses",
+    "explore.max_callee_size: structures / A callee compares with a variable's address: right",
+    "explore.max_callee_size: structures / A tag that is one bit of a flag, asked for by a function: right",
+    "explore.max_callee_size: structures / A tag that says there is no block: right",
+    "explore.max_callee_size: structures / Memory that is cleared: right",
+    "explore.max_callee_size: structures / Written through an address that lies in memory: right",
     "explore.max_callee_steps: guards / What a callee writes is known no longer: field",
     "explore.max_callee_steps: guards / What a callee writes is known no longer: global",
     "explore.max_callee_steps: melton / A global goes to a global: moves",
     "explore.max_callee_steps: melton / A global is freed: uses",
+    "explore.max_callee_steps: structures / A callee compares with a variable's address: right",
+    "explore.max_callee_steps: structures / A tag that is one bit of a flag, asked for by a function: right",
+    "explore.max_callee_steps: structures / A tag that says there is no block: right",
+    "explore.max_callee_steps: structures / Written through an address that lies in memory: right",
     "explore.max_effects: guards / Given: how many bytes to read: right",
     "explore.max_effects: growable / The length beside a buffer says whether there is one: right",
     "explore.max_effects: melton / A global is freed: uses",
+    "explore.max_effects: structures / A tag that says there is no block: right",
     "explore.max_givens: guards / Given: two parameters that no caller combines: collect",
     "explore.max_special_size: guards / Given: a mode that leaves little of a large function: right",
     "explore.max_special_size: guards / Given: how many bytes to read: right",
@@ -95,11 +105,15 @@ const FORGOTTEN: &[&str] = &[
     "explore.max_cells: guards / Given: a mode that leaves little of a large function: right",
     "explore.max_cells: guards / What a callee writes is known no longer: field",
     "explore.max_cells: guards / What a callee writes is known no longer: global",
+    "explore.max_cells: structures / A tag that is one bit of a flag, asked for by a function: right",
     // One fact is not enough to know that a function without side effects gives the same answer twice, and stage two does not
     // know it either.
     "useflow.max_facts: papers / The same answer twice (SMOKE's and LeakGuard's false report): wrong",
     // Nor that a resize failed, once it is also known not to be one to nothing.
     "useflow.max_facts: library / Found in a block, or not: read_line",
+    // Nor that an arena, or a buffer, is given.
+    "useflow.max_facts: arenas / Several blocks of one arena: right",
+    "useflow.max_facts: handed-out / A buffer that is allocated where none is given: right",
 ];
 
 /// A leak that is reported of the function which loses the object is reported of its class too, where the calls to the allocation are
