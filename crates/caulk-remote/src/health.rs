@@ -25,7 +25,7 @@ impl Health {
     pub(crate) fn note<T>(&self, result: Result<T, String>) -> Option<T> {
         match result {
             Ok(value) => {
-                // Once it is down it stays down, whoever was still waiting.
+                // Once it is down it stays down, also for operations that were still waiting.
                 if self.is_up() {
                     self.in_a_row.store(0, Ordering::Relaxed);
                 }
