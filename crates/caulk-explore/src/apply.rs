@@ -300,7 +300,7 @@ impl Machine<'_> {
             }
             last.get().1 && machine.world.any_writes(opaque, class)
         });
-        self.doubt_zeroes(state, &given, opaque);
+        self.doubt_zeroes(state, (&given, &inside), opaque);
     }
 
     /// Whether the caller knows what a symbol of the callee stands for: an argument, or memory it knows something of.

@@ -73,7 +73,7 @@ impl Machine<'_> {
             state.memory_mut().forget_zeroes(key.base);
         }
         let writers: SmallVec<[FuncId; 2]> = site.targets.iter().copied().filter(|t| program.has_body(*t)).collect();
-        self.doubt_zeroes(state, &given, &writers);
+        self.doubt_zeroes(state, (&given, &inside), &writers);
         for (index, root) in given.iter().enumerate() {
             let writes = |t: &FuncId| match program.has_body(*t) {
                 true => self.world.writes(*t, Class::Other),
@@ -119,7 +119,12 @@ impl Machine<'_> {
     }
 
     /// Functions may have written to cleared memory that they can reach.
-    pub(crate) fn doubt_zeroes(&self, state: &mut State, given: &[Option<TermId>], writers: &[FuncId]) {
+    pub(crate) fn doubt_zeroes(
+        &self,
+        state: &mut State,
+        (given, inside): (&[Option<TermId>], &Inside),
+        writers: &[FuncId],
+    ) {
         if writers.is_empty() || state.memory.all_zeroes().is_empty() {
             return;
         }
@@ -129,7 +134,6 @@ impl Machine<'_> {
                 |content: &Content| content.points == Some(base) && content.holder.is_some_and(|h| !is_local(h));
             state.memory.iter().any(|(_, content)| holds(content))
         };
-        let inside = self.reach(state, given);
         let is_reached = |base: TermId| {
             let root = self.root(base).unwrap_or(base);
             let is_kept = || state.fate(root) == Some(Fate::Kept);

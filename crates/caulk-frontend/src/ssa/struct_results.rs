@@ -4,12 +4,13 @@
 //! be lost on the way to the caller. The signature says so too (`lower/signature.rs`).
 
 use caulk_ir::{BlockId, Body, CallData, Callee, Constant, EntityVec, Inst, InstId, Operand, Step, Type};
+use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use super::draft::Draft;
 
 /// Whether a function of this type, or a call of one, gets the parameter. Behind `...` nothing can be added.
-pub(crate) fn is_hidden(ret: Type, is_variadic: bool) -> bool {
+pub(crate) fn has_hidden_result(ret: Type, is_variadic: bool) -> bool {
     matches!(ret, Type::Aggregate(_)) && !is_variadic
 }
 
@@ -29,14 +30,14 @@ pub(crate) fn run(draft: &mut Draft, result: Option<InstId>) {
     if calls.is_empty() {
         return;
     }
-    let uses = Uses::count(draft);
+    let uses = Uses::of(draft);
     for (block, call) in calls {
         take_result(draft, &uses, block, call);
     }
 }
 
 fn returns_structure(call: &CallData) -> bool {
-    is_hidden(call.ret, call.variadic) && !matches!(call.callee, Callee::Assembly(_))
+    has_hidden_result(call.ret, call.variadic) && !matches!(call.callee, Callee::Assembly(_))
 }
 
 /// A return writes the structure where the caller wants it.
@@ -80,16 +81,39 @@ fn length(draft: &mut Draft, bytes: u32) -> Operand {
     draft.constant(Constant::Int { bits: 64, value: u64::from(bytes) })
 }
 
-/// How often each value is used.
-struct Uses(EntityVec<InstId, u32>);
+/// Where values are used, found once for all calls.
+struct Uses {
+    /// How often each value is.
+    count: EntityVec<InstId, u32>,
+    /// The users of each structure that a call returns.
+    users: FxHashMap<InstId, Vec<(BlockId, InstId)>>,
+    preds: EntityVec<BlockId, Vec<BlockId>>,
+}
 
 impl Uses {
-    fn count(draft: &Draft) -> Self {
-        let mut uses: EntityVec<InstId, u32> = vec![0; draft.insts.len()].into();
-        for &id in draft.blocks.values().flatten() {
-            draft.insts[id].for_each_operand(|operand| operand.value().into_iter().for_each(|v| uses[v] += 1));
+    fn of(draft: &Draft) -> Self {
+        let mut count: EntityVec<InstId, u32> = vec![0; draft.insts.len()].into();
+        let mut users: FxHashMap<InstId, Vec<(BlockId, InstId)>> = FxHashMap::default();
+        for (block, insts) in draft.blocks.iter() {
+            for &id in insts {
+                draft.insts[id].for_each_operand(|operand| {
+                    let Operand::Value(value) = *operand else { return };
+                    count[value] += 1;
+                    if draft.insts[value].call().is_some_and(returns_structure) {
+                        users.entry(value).or_default().push((block, id));
+                    }
+                });
+            }
         }
-        Self(uses)
+        Self { count, users, preds: draft.predecessors() }
+    }
+
+    /// Where execution goes on after a call that returns: in the same block, or in one that nothing else leads to.
+    fn after(&self, draft: &Draft, block: BlockId, call: InstId) -> Option<(BlockId, usize)> {
+        match draft.insts[call] {
+            Inst::Invoke { normal, .. } => (self.preds[normal].len() == 1).then_some((normal, 0)),
+            _ => draft.blocks[block].iter().position(|&id| id == call).map(|at| (block, at + 1)),
+        }
     }
 }
 
@@ -102,7 +126,7 @@ fn take_result(draft: &mut Draft, uses: &Uses, block: BlockId, call: InstId) {
             let local =
                 draft.add_inst(Inst::Local { size: u64::from(bytes), count: None, var: None }, draft.inst_places[call]);
             draft.blocks[Body::ENTRY].insert(0, local);
-            read_parts(draft, block, call, local, bytes);
+            read_parts(draft, uses, (block, call), local, bytes);
             local
         }
     };
@@ -126,13 +150,13 @@ struct Taken {
 
 impl Taken {
     fn find(draft: &Draft, uses: &Uses, block: BlockId, call: InstId) -> Option<Self> {
-        let (block, from) = after(draft, block, call)?;
+        let (block, from) = uses.after(draft, block, call)?;
         let mut gone = Vec::new();
         let (mut parts, mut taken) = (0, None);
         for &id in &draft.blocks[block][from..] {
             match draft.insts[id] {
                 Inst::Address { .. } => {}
-                Inst::Extract { aggregate, .. } if aggregate == call.into() && uses.0[id] == 1 => gone.push(id),
+                Inst::Extract { aggregate, .. } if aggregate == call.into() && uses.count[id] == 1 => gone.push(id),
                 Inst::Store { value: Operand::Value(value), address, volatile: false, .. } => {
                     let part = match draft.insts[value] {
                         _ if value == call => 0,
@@ -151,7 +175,7 @@ impl Taken {
             }
         }
         let (local, offset) = taken?;
-        (parts == uses.0[call]).then_some(Self { local, offset, block, gone })
+        (parts == uses.count[call]).then_some(Self { local, offset, block, gone })
     }
 
     fn apply(self, draft: &mut Draft, block: BlockId, call: InstId) -> InstId {
@@ -164,17 +188,6 @@ impl Taken {
         let at = draft.blocks[block].iter().position(|&id| id == call).unwrap_or(0);
         draft.blocks[block].insert(at, address);
         address
-    }
-}
-
-/// Where execution goes on after a call that returns: in the same block, or in one that nothing else leads to.
-fn after(draft: &Draft, block: BlockId, call: InstId) -> Option<(BlockId, usize)> {
-    match draft.insts[call] {
-        Inst::Invoke { normal, .. } => {
-            let is_only = draft.blocks.keys().filter(|&b| draft.successors(b).any(|s| s == normal)).count() == 1;
-            is_only.then_some((normal, 0))
-        }
-        _ => draft.blocks[block].iter().position(|&id| id == call).map(|at| (block, at + 1)),
     }
 }
 
@@ -201,32 +214,23 @@ fn local_place(draft: &Draft, mut address: Operand) -> Option<(InstId, i64)> {
 }
 
 /// Parts of the result are read from where the call wrote them.
-fn read_parts(draft: &mut Draft, block: BlockId, call: InstId, local: InstId, bytes: u32) {
+fn read_parts(draft: &mut Draft, uses: &Uses, (block, call): (BlockId, InstId), local: InstId, bytes: u32) {
     let mut others = Vec::new();
-    for block in draft.blocks.keys().collect::<Vec<_>>() {
-        let mut at = 0;
-        while at < draft.blocks[block].len() {
-            let id = draft.blocks[block][at];
-            match draft.insts[id] {
-                Inst::Extract { ty, aggregate, offset } if aggregate == call.into() => {
-                    let steps: SmallVec<[Step; 1]> = smallvec![Step::Bytes { offset: i64::from(offset), stride: 1 }];
-                    let address = Inst::Address { base: local.into(), steps };
-                    let address = draft.add_inst(address, draft.inst_places[id]);
-                    draft.insts[id] = Inst::Load { ty, address: address.into(), volatile: false };
-                    draft.blocks[block].insert(at, address);
-                    at += 1;
-                }
-                Inst::Store { value, address, .. } if value == call.into() => {
-                    let len = length(draft, bytes);
-                    draft.insts[id] = Inst::Copy { dst: address, src: local.into(), len };
-                }
-                _ => {
-                    let mut is_used = false;
-                    draft.insts[id].for_each_operand(|operand| is_used |= *operand == call.into());
-                    others.extend(is_used.then_some(id));
-                }
+    for &(block, id) in uses.users.get(&call).into_iter().flatten() {
+        match draft.insts[id] {
+            Inst::Extract { ty, offset, .. } => {
+                let steps: SmallVec<[Step; 1]> = smallvec![Step::Bytes { offset: i64::from(offset), stride: 1 }];
+                let address = Inst::Address { base: local.into(), steps };
+                let address = draft.add_inst(address, draft.inst_places[id]);
+                draft.insts[id] = Inst::Load { ty, address: address.into(), volatile: false };
+                let at = draft.blocks[block].iter().position(|&inst| inst == id).unwrap_or(0);
+                draft.blocks[block].insert(at, address);
             }
-            at += 1;
+            Inst::Store { value, address, .. } if value == call.into() => {
+                let len = length(draft, bytes);
+                draft.insts[id] = Inst::Copy { dst: address, src: local.into(), len };
+            }
+            _ => others.push(id),
         }
     }
     if others.is_empty() {

@@ -71,10 +71,13 @@ impl Propagation<'_, '_> {
     /// What one action stores is not what the next one finds.
     fn moved_by_exchange(&mut self, inst: InstId, summary: &Summary, current: &Alternative) -> Option<Vec<bool>> {
         let exchanges = current.status == Status::Live && !current.cells.is_empty() && summary.exchanges();
-        exchanges.then(|| {
-            let is_moved = |action: &Action| self.subject(inst, action).is_some_and(|s| self.is_object(s, current));
-            summary.actions.iter().map(is_moved).collect()
-        })
+        exchanges.then(|| self.about_object(inst, summary, current))
+    }
+
+    /// Which actions of a callee are about the object.
+    fn about_object(&mut self, inst: InstId, summary: &Summary, current: &Alternative) -> Vec<bool> {
+        let is_about = |action: &Action| self.subject(inst, action).is_some_and(|s| self.is_object(s, current));
+        summary.actions.iter().map(is_about).collect()
     }
 
     /// Learns what the arguments must be for the callee to return. False where they cannot be.
@@ -366,13 +369,7 @@ impl Propagation<'_, '_> {
     ) -> bool {
         let rested_on_hidden = current.rests_on_hidden;
         // What one action moves another may write over: all look at what was there before.
-        let moves: SmallVec<[bool; 8]> = match moved {
-            Some(moved) => moved.into(),
-            None => {
-                let is_moved = |action: &Action| self.subject(inst, action).is_some_and(|s| self.is_object(s, current));
-                summary.actions.iter().map(is_moved).collect()
-            }
-        };
+        let moves = moved.map_or_else(|| self.about_object(inst, summary, current), <[bool]>::to_vec);
         let mut is_moved = false;
         for (action, &moves_object) in summary.actions.iter().zip(&moves) {
             let Destination::Store(to) = &action.to else { continue };
