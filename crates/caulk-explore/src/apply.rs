@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::call::{Site, States};
-use crate::effects::{Effect, Effects};
+use crate::effects::{ClearedRun, Effect, Effects};
 use crate::frame::{Class, type_of, width_of};
 use crate::machine::Machine;
 use crate::refused::Edge;
@@ -157,13 +157,13 @@ impl Machine<'_> {
             });
             copies.push((to, from, *bytes));
         }
-        let mut zeroes: Vec<(TermId, i64, i64)> = Vec::new();
-        for (base, from, to) in &effect.zeroes {
-            zeroes.push((self.translate(&before, site, &mut translation, *base), *from, *to));
+        let mut zeroes: Vec<ClearedRun> = Vec::new();
+        for run in &effect.zeroes {
+            zeroes.push(ClearedRun { base: self.translate(&before, site, &mut translation, run.base), ..*run });
         }
         self.forget_written_by(&mut state, site, &effects.opaque);
-        for (base, from, to) in zeroes {
-            state.memory_mut().zero(Key { base, offset: from }, to.saturating_sub(from) as u64);
+        for run in zeroes {
+            self.clear_run(&mut state, site, run);
         }
         let was_live = self.is_live(&state);
         for (address, fate) in fates {
@@ -205,6 +205,18 @@ impl Machine<'_> {
         let is_taken = was_live && !self.is_live(&state);
         let is_lost = was_live && !is_taken && self.is_lost_by_callee(&before, &state);
         Some(Way { inside: (target, &effect.edges), state, visible, is_taken, is_lost })
+    }
+
+    /// What the callee cleared.
+    fn clear_run(&mut self, state: &mut State, site: &Site<'_>, run: ClearedRun) {
+        let address = self.pool.offset(run.base, run.from, true);
+        let bytes = run.to.saturating_sub(run.from) as u64;
+        if run.is_still_zero {
+            let (zero, bytes) = (self.pool.constant(8, 0), self.pool.constant(64, bytes));
+            self.fill(state, address, zero, bytes, site.inst);
+        } else {
+            self.forget_range(state, address, Some(bytes), site.inst);
+        }
     }
 
     /// Whether memory held the object before the call, and nothing in memory does so after it.

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use crate::effect_cache::Given;
 use crate::frame::Frame;
 use crate::machine::Machine;
-use crate::memory::Content;
+use crate::memory::{Content, Zeroes};
 use crate::refused::Edge;
 use crate::search::{End, Goal, Search};
 use crate::state::{Fate, State};
@@ -27,8 +27,8 @@ pub(crate) struct Effect {
     pub result: Option<TermId>,
     /// Cells that callers can see, in the order of their keys.
     pub writes: Vec<(Key, Content)>,
-    /// Runs of bytes of callers, or of blocks for them, that are zero except for `writes`: base, first offset, end.
-    pub zeroes: Vec<(TermId, i64, i64)>,
+    /// Runs of bytes of callers, or of blocks for them, that were cleared before `writes`.
+    pub zeroes: Vec<ClearedRun>,
     /// Runs of bytes copied from what the function was given, before `writes`.
     pub copies: Vec<(Key, Key, u64)>,
     /// What became of the function's own blocks, and of what it was given.
@@ -39,6 +39,16 @@ pub(crate) struct Effect {
     pub edges: Vec<Edge>,
     /// What was stored where it cannot be told: under an unknown address, or at one place on one way and elsewhere on another.
     held_somewhere: BTreeSet<TermId>,
+}
+
+/// Bytes that a function cleared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ClearedRun {
+    pub base: TermId,
+    pub from: i64,
+    pub to: i64,
+    /// They are still zero, except for what is told cell by cell. Otherwise nothing is known of them.
+    pub is_still_zero: bool,
 }
 
 /// All ways a function may go, in terms of its own pool.
@@ -135,7 +145,7 @@ fn merge_parts(machine: &mut Machine<'_>, parts: Vec<(Effect, Facts)>, likeness:
 
 fn merge_into(machine: &mut Machine<'_>, known: &mut Effect, other: Effect) {
     known.failed &= other.failed;
-    known.zeroes.retain(|run| other.zeroes.contains(run));
+    known.zeroes = merge_runs(&known.zeroes, &other.zeroes);
     known.held_somewhere.extend(other.held_somewhere);
     known.edges.retain(|edge| other.edges.contains(edge));
     if known.result != other.result
@@ -165,6 +175,16 @@ fn merge_into(machine: &mut Machine<'_>, known: &mut Effect, other: Effect) {
     }
     writes.sort_by_key(|(key, _)| *key);
     known.writes = writes;
+}
+
+/// What was cleared on one of two ways is not known to be zero after either.
+fn merge_runs(some: &[ClearedRun], others: &[ClearedRun]) -> Vec<ClearedRun> {
+    let in_both = |run: &ClearedRun| some.contains(run) && others.contains(run);
+    let merged = |run: &ClearedRun| ClearedRun { is_still_zero: run.is_still_zero && in_both(run), ..*run };
+    let mut runs: Vec<ClearedRun> = some.iter().chain(others).map(merged).collect();
+    runs.sort_unstable();
+    runs.dedup();
+    runs
 }
 
 /// Objects of callers, or made for them, of which only so much is known that somebody holds them.
@@ -220,12 +240,18 @@ fn effect_of(machine: &mut Machine<'_>, end: &End) -> Effect {
     Effect { literals: Vec::new(), result: end.result, writes, zeroes, copies, fates, failed, edges, held_somewhere }
 }
 
-/// Blocks that the function made and cleared: what it has written there since is told cell by cell.
-fn zeroes_for_callers(machine: &Machine<'_>, state: &State) -> Vec<(TermId, i64, i64)> {
-    let is_new = |base: TermId| matches!(machine.origin(base), Origin::Block(_));
+/// Memory of callers, and blocks for them, that the function cleared: what it has written there since is told cell by cell.
+fn zeroes_for_callers(machine: &Machine<'_>, state: &State) -> Vec<ClearedRun> {
+    let is_seen = |base: TermId| {
+        let origin = machine.root(base).map(|root| machine.origin(root));
+        matches!(origin, Some(Origin::Block(_) | Origin::Param(_) | Origin::Initial(_) | Origin::Global(_)))
+    };
+    let run = |run: &Zeroes| {
+        let is_still_zero = run.since.is_empty();
+        ClearedRun { base: run.base, from: run.from, to: run.to, is_still_zero }
+    };
     let runs = state.memory.all_zeroes().iter();
-    let mut zeroes: Vec<(TermId, i64, i64)> =
-        runs.filter(|run| run.since.is_empty() && is_new(run.base)).map(|run| (run.base, run.from, run.to)).collect();
+    let mut zeroes: Vec<ClearedRun> = runs.filter(|run| is_seen(run.base)).map(run).collect();
     zeroes.sort_unstable();
     zeroes
 }

@@ -56,6 +56,8 @@ rules! {
         "What calloc gives is zero until it is written, so that a field that was not filled is null."
     NoOverflow "no-overflow"
         "A sum or product that the program checks does not overflow, because sizes that large are no reason to fix a leak."
+    NonzeroSizes "nonzero-sizes"
+        "A block of no bytes is not asked for, because a program that tests the size before it frees the block knows that there is one."
     FieldAddresses "field-addresses"
         "The address of a field that a call is given is not null, because only a structure that is there has fields."
     OpaqueBlocks "opaque-blocks"

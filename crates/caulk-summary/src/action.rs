@@ -250,9 +250,11 @@ impl Summary {
             }
             _ => false,
         };
-        let borrowed: Vec<bool> = self.actions.iter().map(is_borrowed).collect();
-        let mut at = borrowed.into_iter();
-        self.actions.retain(|_| !at.next().unwrap_or(false));
+        let borrowed: Vec<Action> = self.actions.iter().filter(|a| is_borrowed(a)).cloned().collect();
+        // A second pointer to what that owner may hold is no more than a pointer.
+        let may_be_its =
+            |action: &Action| action.guard.is_hidden() && borrowed.iter().any(|other| other.subject == action.subject);
+        self.actions.retain(|action| !may_be_its(action));
     }
 
     /// Blocks that no action speaks of any more go, and the others are numbered anew.

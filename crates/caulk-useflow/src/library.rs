@@ -124,6 +124,7 @@ pub(crate) fn from_model(model: &Model, declaration: &Function) -> Summary {
         impure: model.purity == Purity::Impure,
         room: model.room,
         ensures: ensured(model),
+        demands: demanded(model),
         ..Summary::default()
     };
     for effect in &model.effects {
@@ -155,6 +156,17 @@ fn ensured(model: &Model) -> Vec<Relation> {
         _ => None,
     };
     model.ensures.iter().filter_map(|comparison| relation(guard_of_comparison(*comparison))).collect()
+}
+
+/// What is given whenever the call returns.
+fn demanded(model: &Model) -> Vec<(u32, Relation)> {
+    let of_param = |comparison: &Comparison| match (comparison.place, guard_of_comparison(*comparison)) {
+        (Place { root: Root::Param(param), derefs: 0 }, Guard::Given(_, relation)) => {
+            Some((u32::from(param), relation))
+        }
+        _ => None,
+    };
+    model.ensures.iter().filter_map(of_param).collect()
 }
 
 /// A function that gives back what is in a place gives back the block that it puts there: `d2i_X509(&x, ...)`.

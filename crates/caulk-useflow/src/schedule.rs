@@ -60,7 +60,11 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
     let mut known: Vec<bool> = vec![false; count];
     let bodiless: Vec<FuncId> = program.functions().filter(|f| !program.has_body(*f)).collect();
     for function in bodiless {
-        reports[function.0 as usize].summary = library::summary_of(program, models, function);
+        let mut summary = library::summary_of(program, models, function);
+        if !config.rules.applies(Rule::NonzeroSizes, !summary.demands.is_empty()) {
+            summary.demands.clear();
+        }
+        reports[function.0 as usize].summary = summary;
         known[function.0 as usize] = true;
     }
     let mut statistics = Statistics::default();
