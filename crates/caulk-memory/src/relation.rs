@@ -1,5 +1,6 @@
 //! Comparisons of a value with a constant: enough to tell most paths of C code apart without a solver.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -65,6 +66,27 @@ impl Relation {
         }
     }
 
+    /// What satisfies both, where one relation can say it.
+    pub fn meet(self, other: Relation) -> Option<Relation> {
+        let between = |low: i64, high: i64| match low.cmp(&high) {
+            Ordering::Less => Some(Relation::Range(low, high)),
+            Ordering::Equal => Some(Relation::Eq(low)),
+            Ordering::Greater => None,
+        };
+        match (self, other) {
+            _ if self.contradicts(other) => None,
+            _ if self.implies(other) => Some(self),
+            _ if other.implies(self) => Some(other),
+            (Relation::Range(a, b), Relation::Range(c, d)) => between(a.max(c), b.min(d)),
+            (Relation::Range(low, high), Relation::Ne(c)) | (Relation::Ne(c), Relation::Range(low, high)) => match c {
+                _ if c == low => between(low + 1, high),
+                _ if c == high => between(low, high - 1),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// A relation implied by both. Unlike numbers are covered by their sign only, so that loops settle.
     pub fn cover(self, other: Relation) -> Option<Relation> {
         if self.implies(other) {
@@ -125,6 +147,9 @@ mod tests {
             for &b in &relations {
                 if a.contradicts(b) {
                     assert!(sample.iter().all(|&v| !(a.holds(v) && b.holds(v))), "{a} and {b}");
+                }
+                if let Some(both) = a.meet(b) {
+                    assert!(sample.iter().all(|&v| both.holds(v) == (a.holds(v) && b.holds(v))), "{a} and {b}");
                 }
                 if a.implies(b) {
                     assert!(sample.iter().all(|&v| !a.holds(v) || b.holds(v)), "{a} implies {b}");

@@ -15,8 +15,8 @@ pub(crate) fn learn(facts: &mut FactList, fact: Fact, max: usize) -> bool {
         if known.1.implies(relation) {
             return true;
         }
-        if relation.implies(known.1) {
-            known.1 = relation;
+        if let Some(both) = known.1.meet(relation) {
+            known.1 = both;
             return true;
         }
     }
