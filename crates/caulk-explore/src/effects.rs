@@ -218,10 +218,12 @@ fn effect_of(machine: &mut Machine<'_>, end: &End) -> Effect {
         }
     }
     let kept: SmallVec<[TermId; 1]> = end.result.into_iter().collect();
+    let holds_something = |root: TermId| state.memory.iter().any(|(_, c)| c.holder == Some(root) && c.points.is_some());
     let matters = |root: &TermId, fate: &Fate| match (machine.origin(*root), fate) {
         (Origin::Local(_), _) => false,
         // What nobody holds is lost inside, and no caller's business.
         (Origin::Block(_), Fate::Live) => machine.is_held(state, *root, &kept, false),
+        (Origin::Block(_), Fate::Kept) => machine.is_held(state, *root, &kept, false) || holds_something(*root),
         (Origin::Block(_), Fate::Freed) => false,
         _ => true,
     };

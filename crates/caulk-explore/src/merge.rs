@@ -7,6 +7,7 @@ use caulk_ir::{BlockId, Inst, InstId};
 use caulk_solver::{SymbolId, TermId};
 
 use crate::frame::Class;
+use crate::machine::Machine;
 use crate::search::Search;
 use crate::state::{Fate, State};
 use crate::symbols::{Key, Origin};
@@ -102,6 +103,23 @@ fn differing(one: &[Option<TermId>], other: &[Option<TermId>]) -> Vec<usize> {
         }
     }
     differing
+}
+
+/// What became of objects, but for blocks of this function that are gone and that nothing points to any more: they are as if
+/// they had never been. `live`: values that are used later; none: all.
+fn fates_that_matter(machine: &Machine<'_>, state: &State, live: Option<&[InstId]>) -> Vec<(TermId, Fate)> {
+    let points = |value: Option<TermId>, root| value.is_some_and(|value| machine.points_to(value, root));
+    let is_named = |root: TermId| match live {
+        Some(live) => live.iter().any(|v| points(state.get(*v), root)),
+        None => state.env.iter().any(|value| points(*value, root)),
+    };
+    let is_known = |root: TermId| {
+        state.memory.iter().any(|(_, c)| c.holder == Some(root) || machine.cell_points_to(c, root)) || is_named(root)
+    };
+    let is_past = |root: TermId, fate: Fate| {
+        fate != Fate::Live && matches!(machine.origin(root), Origin::Block(_)) && !is_known(root)
+    };
+    state.fates.iter().filter(|(root, fate)| !is_past(*root, *fate)).collect()
 }
 
 impl Search<'_, '_> {
@@ -200,7 +218,7 @@ impl Search<'_, '_> {
         };
         let Some(object) = state.tracked else {
             if !self.is_leak_search() {
-                signature.fates = state.fates.iter().collect();
+                signature.fates = fates_that_matter(machine, state, block.map(|_| live.as_slice()));
             }
             return signature;
         };

@@ -157,6 +157,14 @@ impl<'a, 'g> Search<'a, 'g> {
         is_end
     }
 
+    /// States kept apart inside a block. Where a callee's effects are wanted, which are none once states were merged by force, there
+    /// may be more: those that nothing tells apart become one at the next block.
+    fn max_states_inside(&self) -> usize {
+        /// Ways that a call commonly goes.
+        const WAYS: usize = 3;
+        self.machine.max_states() * if self.machine.follows_all { WAYS } else { 1 }
+    }
+
     pub(crate) fn run_block(&mut self, block: BlockId, mut states: Vec<State>) {
         let frame = self.machine.frame;
         for inst in frame.body.blocks[block].insts() {
@@ -170,7 +178,7 @@ impl<'a, 'g> Search<'a, 'g> {
                 Inst::Call(_) => {
                     states.iter().for_each(|state| self.check_lost_by_throw(state, inst));
                     states = states.into_iter().flat_map(|s| self.noted_call(s, inst)).collect();
-                    if states.len() > self.machine.max_states() {
+                    if states.len() > self.max_states_inside() {
                         states = if self.replaying.is_some() { self.nearest(states) } else { self.squeeze(states) };
                     }
                 }
