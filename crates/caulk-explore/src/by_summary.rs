@@ -34,6 +34,11 @@ impl Machine<'_> {
                 return smallvec![];
             }
         }
+        for param in &summary.looks_behind {
+            if let Some(argument) = site.args.get(*param as usize) {
+                self.dereference(&mut state, *argument);
+            }
+        }
         let result = self.result_of(&state, site, summary);
         if (summary.nonnull_result || site.call.flags.nonnull_result)
             && let Some(result) = result

@@ -107,7 +107,11 @@ impl Machine<'_> {
                 }
             }
             Inst::Compare { op, lhs, rhs, .. } => {
-                let (a, b) = (self.operand(state, *lhs), self.operand(state, *rhs));
+                let (mut a, b) = (self.operand(state, *lhs), self.operand(state, *rhs));
+                // An element of an array is null where the array is.
+                if frame.body.operand_type(*lhs) == Type::Ptr && self.pool.as_const(b) == Some(0) {
+                    a = self.array_of(a).unwrap_or(a);
+                }
                 match *op {
                     op if op != CompareOp::Float && self.pool.width(a) == self.pool.width(b) => self.compare(op, a, b),
                     _ => {
@@ -226,6 +230,14 @@ impl Machine<'_> {
             }
             _ => self.pool.eq(a, b),
         }
+    }
+
+    /// The pointer that an address is computed from by adding an index.
+    fn array_of(&self, address: TermId) -> Option<TermId> {
+        let (address, _) = self.pool.split_offset(address);
+        let Node::Binary(TermOp::Add, _, x, y) = self.pool.node(address) else { return None };
+        let is_pointer = |term: TermId| self.root(term) == Some(term);
+        [x, y].into_iter().find(|term| is_pointer(*term) && self.pool.width(*term) == 64)
     }
 
     /// A condition of a callee, with what the caller knows of addresses.

@@ -93,6 +93,9 @@ impl<'a> Machine<'a> {
                 Some((_, value)) => self.pool.constant(width, *value),
                 None => self.symbols.param(&mut self.pool, *index, width, is_pointer(*ty)),
             };
+            if is_pointer(*ty) && self.world.analysis.survey.nonnull.has(self.frame.id, *index) {
+                self.dereference(&mut state, term);
+            }
             state.set(inst, term);
         }
         state

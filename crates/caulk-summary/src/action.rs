@@ -145,6 +145,8 @@ pub struct Summary {
     pub ensures: Vec<Relation>,
     /// What arguments must be for it to return at all: `void *check(void *p) { if (!p) abort(); return p; }`.
     pub demands: Vec<(u32, Relation)>,
+    /// Arguments that it looks behind whatever happens, so that they are not null: `strlen(s)`.
+    pub looks_behind: Vec<u32>,
     /// Makes room in a container, or uses it.
     pub room: Option<Room>,
     /// Values the caller knows that may be overwritten (not counting what `actions` store).

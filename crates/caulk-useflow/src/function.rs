@@ -400,6 +400,7 @@ pub fn effect_of<'a>(
     let effect = CallEffect { summary, unknown: site.outcome != Outcome::Resolved };
     let tells = |s: &Summary| {
         !s.demands.is_empty()
+            || !s.looks_behind.is_empty()
             || s.nonnull_result
             || s.result_inside.is_some()
             || s.holding.is_some()

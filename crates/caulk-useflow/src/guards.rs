@@ -155,6 +155,9 @@ fn class(view: &mut View<'_>, exit: InstId, alternative: &Alternative) -> Class 
         return Class::Known(Relation::NONZERO);
     }
     view.keys.here = (view.homes[exit], exit);
+    if points_into_known(view, value, alternative) {
+        return Class::Known(Relation::NONZERO);
+    }
     let Some(key) = view.keys.of_operand(view.body, &view.values, value) else { return Class::Unknown };
     let known = alternative.facts.iter().filter(|f| f.0 == key).map(|f| f.1);
     let best = known.min_by_key(|r| match r {
@@ -167,6 +170,18 @@ fn class(view: &mut View<'_>, exit: InstId, alternative: &Alternative) -> Class 
         None if view.has_set_part(value, &alternative.facts) => Class::Known(Relation::NONZERO),
         None => Class::Unknown,
     }
+}
+
+/// Whether a value is the address of an element or field of something that is known to be there.
+fn points_into_known(view: &mut View<'_>, value: Operand, alternative: &Alternative) -> bool {
+    let mut at = value;
+    while let Some(inst) = at.value()
+        && let Inst::Address { base, .. } = view.body.insts[inst]
+    {
+        at = base;
+    }
+    let key = (at != value).then(|| view.keys.of_operand(view.body, &view.values, at)).flatten();
+    key.is_some_and(|key| alternative.facts.iter().any(|f| f.0 == key && f.1.implies(Relation::NONZERO)))
 }
 
 fn given(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(InstId, Alternative)]) -> Option<Guard> {

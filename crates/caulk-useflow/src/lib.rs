@@ -39,6 +39,7 @@ mod liveness;
 mod memory_throws;
 pub mod modified;
 mod names;
+mod nonnull;
 mod objects;
 mod overwrites;
 mod private_fields;

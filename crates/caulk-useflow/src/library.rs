@@ -124,9 +124,9 @@ pub(crate) fn from_model(model: &Model, declaration: &Function) -> Summary {
         impure: model.purity == Purity::Impure,
         room: model.room,
         ensures: ensured(model),
-        demands: demanded(model),
         ..Summary::default()
     };
+    add_demands(&mut summary, model, declaration);
     for effect in &model.effects {
         if let EffectKind::Alloc { into, family, zeroed, .. } = effect.kind {
             let (guard, needs) = guard_of_block(model, &effect.when);
@@ -158,15 +158,20 @@ fn ensured(model: &Model) -> Vec<Relation> {
     model.ensures.iter().filter_map(|comparison| relation(guard_of_comparison(*comparison))).collect()
 }
 
-/// What is given whenever the call returns.
-fn demanded(model: &Model) -> Vec<(u32, Relation)> {
-    let of_param = |comparison: &Comparison| match (comparison.place, guard_of_comparison(*comparison)) {
-        (Place { root: Root::Param(param), derefs: 0 }, Guard::Given(_, relation)) => {
-            Some((u32::from(param), relation))
+/// Says what is given whenever the call returns: pointers that lead somewhere, numbers in a range.
+fn add_demands(summary: &mut Summary, model: &Model, declaration: &Function) {
+    for comparison in &model.ensures {
+        let (Place { root: Root::Param(param), derefs: 0 }, Guard::Given(_, relation)) =
+            (comparison.place, guard_of_comparison(*comparison))
+        else {
+            continue;
+        };
+        let is_pointer = declaration.signature.params.get(usize::from(param)) == Some(&Type::Ptr);
+        match is_pointer && relation == Relation::NONZERO {
+            true => summary.looks_behind.push(u32::from(param)),
+            false => summary.demands.push((u32::from(param), relation)),
         }
-        _ => None,
-    };
-    model.ensures.iter().filter_map(of_param).collect()
+    }
 }
 
 /// A function that gives back what is in a place gives back the block that it puts there: `d2i_X509(&x, ...)`.

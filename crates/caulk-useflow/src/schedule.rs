@@ -61,8 +61,10 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
     let bodiless: Vec<FuncId> = program.functions().filter(|f| !program.has_body(*f)).collect();
     for function in bodiless {
         let mut summary = library::summary_of(program, models, function);
-        if !config.rules.applies(Rule::NonzeroSizes, !summary.demands.is_empty()) {
+        let has_demands = !summary.demands.is_empty() || !summary.looks_behind.is_empty();
+        if has_demands && !config.rules.applies(Rule::LibraryDemands, true) {
             summary.demands.clear();
+            summary.looks_behind.clear();
         }
         reports[function.0 as usize].summary = summary;
         known[function.0 as usize] = true;

@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::callbacks::given_by_name;
 use crate::counters::counted_fields;
 use crate::modified::{Modified, Place, of_body, of_declaration};
+use crate::nonnull::{Gift, NonnullParams, gifts};
 use crate::refcount::released_types;
 
 /// A function that releases a reference.
@@ -28,6 +29,8 @@ pub struct Survey {
     /// Functions that each function gives away by name: those it gives them to may call them.
     pub given: Vec<Vec<FuncId>>,
     pub modified: Modified,
+    /// Parameters that no call gives null.
+    pub nonnull: NonnullParams,
 }
 
 impl Survey {
@@ -51,21 +54,29 @@ pub(crate) fn survey(program: &Program, rules: &Rules) -> Survey {
                 let given = given_by_name(program, f, &body);
                 let counters = rules.all(Rule::Counters, || counted_fields(program, f, &body));
                 let counted = rules.all(Rule::CountedReferences, || released_types(program, f, &body));
-                (counted, given, written, counters)
+                let gifts = if rules.is_on(Rule::NonnullParams) { gifts(program, f, &body) } else { Vec::new() };
+                (counted, given, written, counters, gifts)
             }
-            None => (Vec::new(), Vec::new(), of_declaration(program, f), Vec::new()),
+            None => (Vec::new(), Vec::new(), of_declaration(program, f), Vec::new(), Vec::new()),
         })
         .collect();
     let mut survey = Survey::default();
     let mut written = Vec::with_capacity(looks.len());
-    for (&function, (released, given, writes, counters)) in functions.iter().zip(looks) {
+    let mut gifts = Vec::with_capacity(looks.len());
+    for (&function, (released, given, writes, counters, to_others)) in functions.iter().zip(looks) {
         survey.counters.extend(counters);
         for (ty, names) in released {
             survey.counted.entry(ty).or_default().push(Releasing { function, names });
         }
         survey.given.push(given);
         written.push(writes);
+        gifts.push(to_others);
     }
     survey.modified = Modified::new(program, &written);
+    if rules.is_on(Rule::NonnullParams) {
+        survey.nonnull = NonnullParams::new(program, &gifts);
+        let is_known = |(callee, param, _): &&(FuncId, u32, Gift)| survey.nonnull.has(*callee, *param);
+        rules.note(Rule::NonnullParams, gifts.iter().flatten().filter(is_known).count());
+    }
     survey
 }

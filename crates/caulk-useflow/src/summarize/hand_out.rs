@@ -15,6 +15,16 @@ use crate::guards::{MAX_CASES, cases, guard, guard_of_result, lacks, returned};
 use crate::objects::Fresh;
 use crate::propagate::{Flow, Propagation};
 
+/// Who else has a block, on other ways than those on which it is handed out. Where nothing tells which these are, what is handed
+/// out may be that owner's.
+#[derive(Clone, Copy)]
+pub(super) struct Owners {
+    /// It is kept: a result may be no more than a pointer to it.
+    pub is_kept: bool,
+    /// Memory that the function found holds it.
+    pub is_found: bool,
+}
+
 impl Summarizer<'_> {
     /// What the caller gets back and can reach through something else as well is that other thing's. A mere list of all objects holds
     /// none of them.
@@ -29,6 +39,12 @@ impl Summarizer<'_> {
                 PathRoot::Global(global) => !ty.is_some_and(|ty| self.world.survey.is_registry(ty, global)),
                 PathRoot::Return => false,
             };
+            // Nor is what memory holds that the function found, wherever else a pointer to it is put.
+            let is_returned = paths.iter().any(|path| path.root == PathRoot::Return);
+            if is_elsewhere && !is_returned && self.is_held_by_found(alternative) {
+                paths.clear();
+                continue;
+            }
             // What a variable of the program holds is not the caller's, wherever else a pointer to it is put.
             let is_global = |path: &AccessPath| matches!(path.root, PathRoot::Global(_)) && holds(path);
             if paths.iter().any(is_global) {
@@ -75,14 +91,23 @@ impl Summarizer<'_> {
         alternative.holders().any(|cell| is_elsewhere(&cell))
     }
 
-    /// Actions for a block that leaves the function. `is_kept`: on some of the other ways another owner has it; where nothing tells
-    /// which these are, a result may be that owner's.
+    /// Whether an object that the function came upon, and that has no name for the caller, holds the object.
+    fn is_held_by_found(&self, alternative: &Alternative) -> bool {
+        let values = &self.view.values;
+        alternative.holders().any(|cell| {
+            let is_own = alternative.own.is_some_and(|own| values.is_reached_from(cell.base, own));
+            let is_made = |inst| self.view.calls[inst].as_ref().is_some_and(|e| e.unknown || e.summary.returns_fresh());
+            !is_own && matches!(values.root(cell.base), ValueNode::Opaque(inst) if !is_made(inst))
+        })
+    }
+
+    /// Actions for a block that leaves the function.
     pub(super) fn hand_out(
         &mut self,
         object: &Fresh,
         handed: Vec<(Exit, Vec<AccessPath>)>,
         others: Vec<Exit>,
-        is_kept: bool,
+        owners: Owners,
     ) {
         let mut paths: Vec<AccessPath> = handed.iter().flat_map(|(_, p)| p.clone()).collect();
         paths.sort();
@@ -139,7 +164,7 @@ impl Summarizer<'_> {
                 did_not.retain(|exit| !lacks(&mut self.view, &cases, exit));
                 guard = self.guard_of_place(object, &path, is_hidden, is_shared, &did, did_not);
             }
-            if is_kept && guard == Guard::Hidden && path == to_return {
+            if guard == Guard::Hidden && (owners.is_found || (owners.is_kept && path == to_return)) {
                 guard = Guard::Unsure;
             }
             let subject = Subject::Alloc(id);

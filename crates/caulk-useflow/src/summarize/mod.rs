@@ -25,6 +25,8 @@ use crate::slots::{Slot, SlotUse, freed_slots, released, whole_structure};
 use crate::survey::Survey;
 use crate::unlinked::Unlink;
 
+use self::hand_out::Owners;
+
 mod ends;
 mod given;
 mod hand_out;
@@ -298,12 +300,15 @@ impl<'a> Summarizer<'a> {
         self.leave_to_holders(&object, &mut handed);
         let kept = settled.iter().filter(|(_, a)| matches!(a.status, Status::Kept | Status::Unknown));
         self.kept_returns.extend(kept.map(|(exit, _)| (*exit, object.call)));
+        let all = handed.len();
         handed.retain(|(_, paths)| !paths.is_empty());
+        let is_found = handed.len() < all;
         if !handed.is_empty() {
             // On some ways another owner has it.
             let is_kept = settled.iter().any(|(_, a)| !matches!(a.status, Status::Freed | Status::Absent));
             leaks.extend(settled);
-            self.hand_out(&object, handed, leaks, is_kept);
+            let owners = Owners { is_kept, is_found };
+            self.hand_out(&object, handed, leaks, owners);
         }
     }
 
