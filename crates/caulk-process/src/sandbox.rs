@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getgid, getrlimit, getuid, setrlimit};
 
 /// How much a child may write to its scratch folder.
 #[cfg(target_os = "linux")]
@@ -18,12 +18,15 @@ const SCRATCH_OPTIONS: &CStr = c"size=16m";
 /// The child runs in `scratch`: what it writes there goes with it.
 pub(crate) fn isolate(command: &mut Command, scratch: &Path, data_bytes: u64) -> io::Result<()> {
     let scratch = CString::new(scratch.as_os_str().as_bytes())?;
+    let (user, group) = (getuid().as_raw(), getgid().as_raw());
+    let users = CString::new(format!("{user} {user} 1"))?;
+    let groups = CString::new(format!("{group} {group} 1"))?;
     // SAFETY: between fork and exec only system calls are made; nothing is allocated and no lock is taken.
     unsafe {
         command.pre_exec(move || {
             let hard = getrlimit(Resource::Data).maximum.map_or(data_bytes, |maximum| maximum.min(data_bytes));
             setrlimit(Resource::Data, Rlimit { current: Some(hard), maximum: Some(hard) })?;
-            namespaces(&scratch);
+            namespaces(&scratch, &users, &groups);
             // SAFETY: the path is a string with its zero.
             if unsafe { libc::chdir(scratch.as_ptr()) } != 0 {
                 return Err(io::Error::last_os_error());
@@ -36,12 +39,16 @@ pub(crate) fn isolate(command: &mut Command, scratch: &Path, data_bytes: u64) ->
 
 /// Whether that worked: all that is mounted is read-only, and an empty file system in memory lies over `scratch`.
 #[cfg(target_os = "linux")]
-fn namespaces(scratch: &CStr) -> bool {
+fn namespaces(scratch: &CStr, users: &CStr, groups: &CStr) -> bool {
     let flags = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWNET | libc::CLONE_NEWIPC;
     // SAFETY: no memory is shared with another thread after a fork.
     if unsafe { libc::unshare(flags) } != 0 {
         return false;
     }
+    // Who is nobody in the namespace can make no file.
+    put(c"/proc/self/setgroups", c"deny");
+    put(c"/proc/self/uid_map", users);
+    put(c"/proc/self/gid_map", groups);
     // mount_setattr(2), which neither libc nor rustix wraps.
     #[repr(C)]
     struct Attributes {
@@ -71,7 +78,20 @@ fn namespaces(scratch: &CStr) -> bool {
     result == 0 && mounted == 0
 }
 
+/// Writes a short text to a file that is there. What fails shows when the next step does.
+#[cfg(target_os = "linux")]
+fn put(file: &CStr, text: &CStr) {
+    // SAFETY: both are strings with their zero, and so many bytes of the second are written.
+    unsafe {
+        let opened = libc::open(file.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        if opened >= 0 {
+            libc::write(opened, text.as_ptr().cast(), text.count_bytes());
+            libc::close(opened);
+        }
+    }
+}
+
 #[cfg(not(target_os = "linux"))]
-fn namespaces(_: &CStr) -> bool {
+fn namespaces(_: &CStr, _: &CStr, _: &CStr) -> bool {
     false
 }

@@ -22,8 +22,8 @@ pub(crate) use check::{
 
 pub(crate) use fix::{FixOptions, LspOptions};
 pub(crate) use lower::{LowerOptions, Shard};
-pub(crate) use remote::{RemoteModeArgument, RemoteOptions};
 pub(crate) use prove_leak::ProveLeakOptions;
+pub(crate) use remote::{RemoteModeArgument, RemoteOptions};
 
 /// A place for a result that the command line names: it may be anywhere.
 fn destination() -> impl clap::builder::TypedValueParser<Value = Destination> {
