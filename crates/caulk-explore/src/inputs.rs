@@ -1,5 +1,5 @@
 //! Example inputs of a path: what its parameters, the memory it was given and the results of calls must be for it to be taken. They come
-//! from the solver's example of the path's facts. Who runs the function makes its arguments from them.
+//! from the solver's example of the path's facts. A caller that runs the function makes its arguments from them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Programs that can be run: units compiled to object files, and linked with LeakSanitizer. Only who runs a finding asks for them.
+//! Programs that can be run: units compiled to object files, and linked with LeakSanitizer. Only `caulk prove-leak` asks for them.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

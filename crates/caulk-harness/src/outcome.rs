@@ -14,7 +14,7 @@ pub enum Ended {
         signal: i32,
         at: u64,
     },
-    /// The program called `exit` or one of its kin.
+    /// The program called `exit` or a function like it.
     Exited,
     TimedOut,
     /// LeakSanitizer could not do its work.
@@ -34,7 +34,8 @@ pub enum Reason {
     DidNotLink(String),
     /// LeakSanitizer is not installed, or does not run here.
     NoSanitizer(String),
-    TimedOut,
+    /// No run ended within so many seconds.
+    TimedOut(u64),
     /// The function crashed on all inputs that were tried; where.
     Crashed(String),
     /// It ended the process on all inputs that were tried.
@@ -43,7 +44,7 @@ pub enum Reason {
     HandedToStub(String),
     /// It returned, and the memory was not allocated there, or not lost.
     NotLost,
-    /// Memory of that place was lost only with callees replaced by stubs.
+    /// The harness could not be made or run.
     Failed(String),
 }
 
@@ -56,7 +57,7 @@ impl Reason {
             Reason::DidNotCompile(_) => "did not compile",
             Reason::DidNotLink(_) => "did not link",
             Reason::NoSanitizer(_) => "no LeakSanitizer",
-            Reason::TimedOut => "timed out",
+            Reason::TimedOut(_) => "did not end in time",
             Reason::Crashed(_) => "crashed",
             Reason::Exited => "ended the process",
             Reason::HandedToStub(_) => "handed to a function without a body",
@@ -76,16 +77,17 @@ impl Reason {
             | Reason::Crashed(text)
             | Reason::HandedToStub(text)
             | Reason::Failed(text) => Some(text),
-            Reason::TimedOut | Reason::Exited | Reason::NotLost => None,
+            Reason::TimedOut(_) | Reason::Exited | Reason::NotLost => None,
         }
     }
 }
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.detail() {
-            Some(detail) => write!(f, "{}: {detail}", self.group()),
-            None => f.write_str(self.group()),
+        match (self, self.detail()) {
+            (Reason::TimedOut(seconds), _) => write!(f, "did not end within {seconds} s"),
+            (_, Some(detail)) => write!(f, "{}: {detail}", self.group()),
+            (_, None) => f.write_str(self.group()),
         }
     }
 }

@@ -18,6 +18,8 @@ use crate::stacks::{Places, leaks};
 /// Bounds of a run.
 #[derive(Clone, Debug)]
 pub struct HarnessLimits {
+    /// Processor time: what a run shows must not depend on what else the machine does. A run that waits is ended after
+    /// [`WAITING`] times as much.
     pub time: Duration,
     /// Memory that is written.
     pub memory_bytes: u64,
@@ -32,6 +34,11 @@ impl Default for HarnessLimits {
         Self { time: Duration::from_secs(5), memory_bytes: 2 << 30, file_bytes: 1 << 20, report_bytes: 4 << 20 }
     }
 }
+
+/// Wall-clock time for each second of processor time.
+const WAITING: u32 = 6;
+/// The signal at the end of processor time.
+const SIGXCPU: i32 = 24;
 
 /// Where the memory must have been allocated.
 #[derive(Clone, Debug)]
@@ -69,7 +76,8 @@ pub(crate) struct Starter {
 impl Starter {
     pub(crate) fn new(limits: &HarnessLimits, lifeline: Lifeline) -> Self {
         let limits = Limits {
-            time: limits.time,
+            time: limits.time * WAITING,
+            processor_time: Some(limits.time),
             memory_bytes: limits.memory_bytes,
             file_bytes: limits.file_bytes,
             kept_output_bytes: limits.report_bytes,
@@ -182,7 +190,7 @@ fn ended(finished: &Finished, report: &str) -> Ended {
         let signal = crash.first().and_then(|signal| i32::try_from(*signal).ok()).unwrap_or(0);
         return Ended::Crashed { signal, at: crash.get(1).copied().unwrap_or(0) };
     }
-    if finished.is_overdue {
+    if finished.is_overdue || finished.status.signal() == Some(SIGXCPU) {
         return Ended::TimedOut;
     }
     if marks(report, "checked ").next().is_some() {

@@ -21,14 +21,14 @@ pub(crate) fn isolate(command: &mut Command, scratch: &Path, data_bytes: u64) ->
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
     let users = CString::new(format!("{user} {user} 1"))?;
     let groups = CString::new(format!("{group} {group} 1"))?;
-    // SAFETY: between fork and exec only system calls are made; nothing is allocated and no lock is taken.
+    // SAFETY: between fork and exec only system calls are made; nothing is allocated and no lock is taken. The path is a string with its zero.
     unsafe {
         command.pre_exec(move || {
             let hard = getrlimit(Resource::Data).maximum.map_or(data_bytes, |maximum| maximum.min(data_bytes));
             setrlimit(Resource::Data, Rlimit { current: Some(hard), maximum: Some(hard) })?;
+            fix_addresses();
             namespaces(&scratch, &users, &groups);
-            // SAFETY: the path is a string with its zero.
-            if unsafe { libc::chdir(scratch.as_ptr()) } != 0 {
+            if libc::chdir(scratch.as_ptr()) != 0 {
                 return Err(io::Error::last_os_error());
             }
             Ok(())
@@ -36,6 +36,16 @@ pub(crate) fn isolate(command: &mut Command, scratch: &Path, data_bytes: u64) ->
     }
     Ok(())
 }
+
+/// Memory lies at the same addresses in every run, so that the same inputs show the same. Where that is forbidden, it does not.
+#[cfg(target_os = "linux")]
+fn fix_addresses() {
+    // SAFETY: a system call that changes nothing but how the next program is loaded.
+    unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn fix_addresses() {}
 
 /// Whether that worked: all that is mounted is read-only, and an empty file system in memory lies over `scratch`.
 #[cfg(target_os = "linux")]
@@ -45,7 +55,7 @@ fn namespaces(scratch: &CStr, users: &CStr, groups: &CStr) -> bool {
     if unsafe { libc::unshare(flags) } != 0 {
         return false;
     }
-    // Who is nobody in the namespace can make no file.
+    // A user without a name in the namespace can make no file.
     put(c"/proc/self/setgroups", c"deny");
     put(c"/proc/self/uid_map", users);
     put(c"/proc/self/gid_map", groups);

@@ -115,6 +115,15 @@ fn temporary_folders_go() {
     assert!(!path.exists() && Path::new("/").exists());
 }
 
+#[test]
+fn a_child_that_computes_too_long_gets_its_own_signal() {
+    const SIGXCPU: i32 = 24;
+    let limits = Limits { processor_time: Some(Duration::from_secs(1)), ..Limits::DEFAULT };
+    let finished = shell("while :; do :; done", limits);
+    assert!(!finished.is_overdue);
+    assert_eq!(finished.status.signal(), Some(SIGXCPU));
+}
+
 /// Whether this system lets an ordinary user have namespaces.
 fn has_namespaces() -> bool {
     Command::new("unshare").args(["-rmn", "true"]).status().is_ok_and(|status| status.success())

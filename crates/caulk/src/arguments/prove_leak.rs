@@ -34,7 +34,7 @@ pub(crate) struct ProveLeakOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_runs: Option<u32>,
 
-    /// Seconds for each run [default: 5].
+    /// Seconds of processor time for each run [default: 5].
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub run_timeout: Option<u64>,
 }

@@ -8,7 +8,6 @@ mod tries;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use caulk_capture::CompileJob;
 use caulk_explore::{Exploration, InputPlace, InputValue, Inputs, Verdict};
@@ -27,16 +26,14 @@ use memory::Memory;
 use scope::{Scripted, Symbols};
 use tries::{Try, tries};
 
-/// How long a finding is tried.
+/// How much is tried for a finding. All bounds but that of one run are counts, so that the answer does not depend on time.
 #[derive(Clone, Debug)]
 pub(crate) struct Effort {
     /// Runs for one finding.
     pub max_runs: usize,
-    /// Time for all runs of one finding.
-    pub max_time: Duration,
     /// Runs in which one allocation fails, for each way to fill memory.
     pub max_failures: u32,
-    /// Runs that are overdue before no more are tried.
+    /// Runs that do not end in time before no more are tried.
     pub max_overdue: usize,
     /// What each run may use.
     pub limits: HarnessLimits,
@@ -44,13 +41,7 @@ pub(crate) struct Effort {
 
 impl Default for Effort {
     fn default() -> Self {
-        Self {
-            max_runs: 80,
-            max_time: Duration::from_secs(60),
-            max_failures: 40,
-            max_overdue: 3,
-            limits: HarnessLimits::default(),
-        }
+        Self { max_runs: 80, max_failures: 40, max_overdue: 3, limits: HarnessLimits::default() }
     }
 }
 
@@ -186,8 +177,7 @@ impl<'a> Session<'a> {
 
     /// Runs one try after the other until the leak is seen.
     fn try_all(&self, built: Built, subject: &Subject<'_>, wanted: &Wanted, needs_failure: bool) -> Confirmation {
-        let mut search =
-            Search { session: self, built: &built, wanted, started: Instant::now(), runs: 0, overdue: 0, best: None };
+        let mut search = Search { session: self, built: &built, wanted, runs: 0, overdue: 0, best: None };
         let constants = scope::constants(subject.program, subject.path.function);
         for one in tries(&constants) {
             let plan = subject.plan(one);
@@ -273,7 +263,6 @@ struct Search<'s, 'a> {
     session: &'s Session<'a>,
     built: &'s Built,
     wanted: &'s Wanted,
-    started: Instant,
     runs: usize,
     overdue: usize,
     /// How near it came, what that says, and with which inputs.
@@ -288,8 +277,7 @@ impl Search<'_, '_> {
     /// One run; None when no more are to be made.
     fn run(&mut self, plan: &Plan) -> Option<Run> {
         let effort = &self.session.effort;
-        let is_over = self.runs >= effort.max_runs || self.started.elapsed() > effort.max_time;
-        if is_over || self.overdue >= effort.max_overdue || self.is_confirmed() {
+        if self.runs >= effort.max_runs || self.overdue >= effort.max_overdue || self.is_confirmed() {
             return None;
         }
         self.runs += 1;
@@ -330,7 +318,7 @@ impl Search<'_, '_> {
             Ended::Returned { .. } => (6, Reason::NotLost),
             Ended::Exited => (5, Reason::Exited),
             Ended::Crashed { at, .. } => (4, Reason::Crashed(self.place(*at))),
-            Ended::TimedOut => (3, Reason::TimedOut),
+            Ended::TimedOut => (3, Reason::TimedOut(self.session.effort.limits.time.as_secs())),
             Ended::Failed(why) => (2, Reason::Failed(why.clone())),
         };
         (rank, Outcome::NotConfirmed(reason))
