@@ -111,11 +111,9 @@ impl<'a> Memory<'a> {
             return Word::Number(0);
         };
         match target {
-            Some(ty) if !is_plain => {
-                if !self.outer.contains(&ty) {
-                    self.fill_type(Holder::Block(block), 0, ty, depth - 1, 0);
-                }
-            }
+            // A list of things like this one ends here.
+            Some(ty) if !is_plain && self.outer.contains(&ty) => {}
+            Some(ty) if !is_plain => self.fill_type(Holder::Block(block), 0, ty, depth - 1, 0),
             _ if pointee.depth > 1 && target.is_none() => {
                 // The end of an array of pointers is a null pointer.
                 let inner = Pointee { depth: pointee.depth - 1, ..pointee };

@@ -255,7 +255,8 @@ impl Subject<'_> {
 
 fn sign_extended(bits: u8, number: u64) -> u64 {
     let shift = 64 - u32::from(bits.clamp(1, 64));
-    ((number << shift).cast_signed() >> shift).cast_unsigned()
+    // The shift of a signed number repeats its sign.
+    (((number << shift) as i64) >> shift) as u64
 }
 
 /// The runs of one finding, and the best of them.

@@ -168,7 +168,7 @@ pub(crate) fn constants(program: &Program, function: FuncId) -> Constants {
     for constant in body.consts.values() {
         match constant {
             Constant::Int { value, .. } => {
-                let value = *value as u64;
+                let value = *value;
                 if value > 1 && !constants.numbers.contains(&value) && constants.numbers.len() < MAX_CONSTANTS {
                     constants.numbers.push(value);
                 }
