@@ -41,6 +41,8 @@ pub enum StubKind {
     Variable,
     /// A function of the system or of the project that is called, unless a plan says what it returns. If there is none, a stub.
     Wrapped { kind: StubResult },
+    /// A function of the project that is there, and is not called.
+    Replaced { kind: StubResult },
 }
 
 /// What a stub returns when a plan does not say.
@@ -74,7 +76,7 @@ pub struct Stub {
 
 impl Stub {
     pub(crate) fn is_wrapped(&self) -> bool {
-        matches!(self.kind, StubKind::Wrapped { .. })
+        matches!(self.kind, StubKind::Wrapped { .. } | StubKind::Replaced { .. })
     }
 }
 
@@ -142,7 +144,10 @@ const ARGUMENTS: &str = "long a, long b, long c, long d, long e, long f";
 const VARIABLE_BYTES: usize = 1 << 16;
 
 fn define_stub(text: &mut String, number: usize, stub: &Stub) {
-    let symbol = quoted(&stub.symbol);
+    let symbol = match stub.kind {
+        StubKind::Replaced { .. } => quoted(&format!("__wrap_{}", stub.symbol)),
+        _ => quoted(&stub.symbol),
+    };
     let is_known = u8::from(stub.is_known);
     let kind = match stub.kind {
         StubKind::Variable => {
@@ -158,7 +163,7 @@ fn define_stub(text: &mut String, number: usize, stub: &Stub) {
             return;
         }
         StubKind::Wrapped { kind } => return define_wrapper(text, number, &stub.symbol, kind.letter(), is_known),
-        StubKind::Returns(result) => result.letter(),
+        StubKind::Returns(result) | StubKind::Replaced { kind: result } => result.letter(),
     };
     let _ = writeln!(text, "long caulk_stub_{number}({ARGUMENTS}) __asm__({symbol}) __attribute__((weak));");
     let _ = writeln!(text, "long caulk_stub_{number}({ARGUMENTS})\n{{");

@@ -143,6 +143,55 @@ int hangs(void)
 }
 "#;
 
+/// A function that crashes before its leak, in a function of another unit that has nothing to do with the memory.
+const CALLER: &str = r#"#include <stdlib.h>
+struct window;
+int window_width(struct window *window);
+void window_say(struct window *window, const char *format, ...);
+void window_keep(struct window *window, char *text);
+
+int title(struct window *window)
+{
+    char *p = malloc(16);
+    if (!p)
+        return -1;
+    window_say(window, "%d", 3);
+    if (window_width(window) == 77)
+        return 1;
+    free(p);
+    return 0;
+}
+
+int kept(struct window *window)
+{
+    char *p = malloc(16);
+    if (!p)
+        return -1;
+    if (window_width(window) == 78) {
+        window_keep(window, p);
+        return 1;
+    }
+    free(p);
+    return 0;
+}
+"#;
+
+const CRASHING: &str = r#"struct screen { int width; char *text; };
+struct window { struct screen *screens[64]; long index; };
+int window_width(struct window *window)
+{
+    return window->screens[window->index - 1]->width;
+}
+void window_say(struct window *window, const char *format, ...)
+{
+    window->screens[window->index - 1]->width++;
+}
+void window_keep(struct window *window, char *text)
+{
+    window->screens[window->index - 1]->text = text;
+}
+"#;
+
 const NEW: &str = r#"#include <string>
 struct Page { std::string title; int number; };
 namespace book {
@@ -235,6 +284,20 @@ fn what_cannot_be_confirmed_has_a_reason() {
         "not confirmed",
         "    0  confirmed by execution",
     ]);
+}
+
+#[test]
+fn functions_that_crash_and_have_no_part_in_it_are_replaced() {
+    if !has_sanitizer() {
+        return;
+    }
+    let project = Project::new(&[("a.c", CALLER), ("b.c", CRASHING)]);
+    let run = prove(&project, &["--all", "--format", "json", "--max-runs", "10", "a.c", "b.c"]);
+    let answers = answers(&run);
+    let title = &answers["title"];
+    assert_eq!(title["verdict"], "confirmed", "{title:#}{}", run.stderr);
+    assert_eq!(title["stubs"], serde_json::json!(["window_say", "window_width"]));
+    assert!(!answers.contains_key("kept") || answers["kept"]["verdict"] != "confirmed");
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub(crate) struct ProveLeakOptions {
     #[arg(long, value_name = "DIR", value_parser = destination(), conflicts_with = "all")]
     pub keep: Option<Destination>,
 
-    /// Runs for each finding, each with other inputs [default: 80].
+    /// Runs for each finding, each with other inputs; as many again with stubs for functions of other units [default: 80].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_runs: Option<u32>,
 

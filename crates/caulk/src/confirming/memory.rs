@@ -3,9 +3,11 @@
 //! A parameter that is a pointer gets a block of the size of what it points to, with blocks of its own for the pointers in it, some levels
 //! deep; all else is zero. What the path needs is then put on top of that.
 
+use std::collections::BTreeMap;
+
 use caulk_explore::{InputPlace, InputValue};
 use caulk_harness::{Kind, Plan, Word};
-use caulk_ir::{Function, Pointee, Type};
+use caulk_ir::{Function, InstId, Pointee, Type};
 use caulk_program::{GlobalVarId, Program, TypeId, UnitId};
 
 /// Room for what a pointer points to, when its type says nothing.
@@ -40,6 +42,8 @@ pub(crate) struct Memory<'a> {
     variables: &'a [GlobalVarId],
     pub plan: Plan,
     arguments: Vec<Option<Word>>,
+    /// What calls return that must lead to memory which the path speaks of.
+    results: BTreeMap<(u32, InstId), usize>,
     /// Types that are being filled, so that lists end.
     outer: Vec<TypeId>,
 }
@@ -54,7 +58,7 @@ enum Holder {
 impl<'a> Memory<'a> {
     pub(crate) fn new(program: &'a Program, variables: &'a [GlobalVarId], filling: Filling<'a>) -> Self {
         let (plan, arguments, outer) = (Plan::default(), Vec::new(), Vec::new());
-        Self { program, filling, variables, plan, arguments, outer }
+        Self { program, filling, variables, plan, arguments, results: BTreeMap::new(), outer }
     }
 
     /// Makes the arguments of a function, and fills variables where that is wanted.
@@ -220,6 +224,9 @@ impl<'a> Memory<'a> {
         if let InputPlace::Global(global) = place {
             return self.variables.iter().position(|own| own == global).map(Holder::Variable);
         }
+        if let InputPlace::Result { nth, call } = place {
+            return self.result(*nth, *call).map(Holder::Block);
+        }
         if let Some(Word::Block(block)) = self.word(place) {
             return Some(Holder::Block(block));
         }
@@ -240,10 +247,21 @@ impl<'a> Memory<'a> {
         }
     }
 
-    pub(crate) fn finish(mut self) -> Plan {
+    /// The block that the result of a call points to.
+    fn result(&mut self, nth: u32, call: InstId) -> Option<usize> {
+        if let Some(block) = self.results.get(&(nth, call)) {
+            return Some(*block);
+        }
+        let block = self.plan.block(PLAIN_BYTES)?;
+        self.results.insert((nth, call), block);
+        Some(block)
+    }
+
+    /// The plan, and the blocks that results of calls point to.
+    pub(crate) fn finish(mut self) -> (Plan, BTreeMap<(u32, InstId), usize>) {
         for (index, word) in self.arguments.iter().enumerate() {
             self.plan.argument(index, word.unwrap_or(Word::Number(0)));
         }
-        self.plan
+        (self.plan, self.results)
     }
 }

@@ -2,18 +2,23 @@
 //! project's own units and run until LeakSanitizer reports memory of the finding's place, or no inputs are left to try.
 
 mod memory;
+mod replace;
 mod scope;
 mod tries;
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use caulk_capture::CompileJob;
 use caulk_explore::{Exploration, InputPlace, InputValue, Inputs, Verdict};
 use caulk_files::Destination;
 use caulk_frontend::Clang;
-use caulk_harness::{Builder, Built, Ended, HarnessLimits, Outcome, Plan, Reason, Request, Run, Target, Wanted, Word};
+use caulk_harness::{
+    Builder, Built, Ended, HarnessLimits, Outcome, Plan, Reason, Request, Run, StubKind, StubResult, Target, Wanted,
+    Word,
+};
+use caulk_ir::InstId;
 use caulk_ir::entity::Entity;
 use caulk_process::{Limits, Runner};
 use caulk_program::{FuncId, GlobalVarId, Program};
@@ -29,7 +34,7 @@ use tries::{Try, tries};
 /// How much is tried for a finding. All bounds but that of one run are counts, so that the answer does not depend on time.
 #[derive(Clone, Debug)]
 pub(crate) struct Effort {
-    /// Runs for one finding.
+    /// Runs for one finding with the functions that it calls, and as many again with stubs for them.
     pub max_runs: usize,
     /// Runs in which one allocation fails, for each way to fill memory.
     pub max_failures: u32,
@@ -56,6 +61,21 @@ pub(crate) struct Confirmation {
 impl Confirmation {
     fn without_run(reason: Reason) -> Self {
         Self { outcome: Outcome::NotConfirmed(reason), runs: 0, harness: None }
+    }
+
+    /// Whether stubs in the place of functions may help.
+    fn wants_stubs(&self) -> bool {
+        let Outcome::NotConfirmed(reason) = &self.outcome else { return false };
+        matches!(reason, Reason::NotLost | Reason::Crashed(_) | Reason::Exited | Reason::TimedOut(_))
+    }
+
+    /// This answer, or that of runs with stubs if they confirm the finding: else what happened without them says more.
+    fn or_confirmed_by(mut self, other: Self) -> Self {
+        self.runs += other.runs;
+        match other.outcome {
+            Outcome::Confirmed { .. } => Self { runs: self.runs, ..other },
+            Outcome::NotConfirmed(_) => self,
+        }
     }
 }
 
@@ -97,29 +117,47 @@ impl<'a> Session<'a> {
             Ok(path) => path,
             Err(why) => return Confirmation::without_run(Reason::NotOnePath(why)),
         };
-        let target = match scope::target(self.program(), path.function) {
-            Ok(target) => target,
+        let parts = match self.parts(&path) {
+            Ok(parts) => parts,
             Err(why) => return Confirmation::without_run(Reason::Unsupported(why)),
         };
-        let home = self.program().function(path.function).unit.index();
-        let units = scope::units(self.program(), path.function);
-        let variables = scope::variables(self.program(), home, &units, &path.inputs);
         let scripted = scope::scripted(self.program(), self.analysis(), path.function, &path.inputs);
-        let built = match self.build(&target, home, &units, &variables, &scripted) {
-            Ok(built) => built,
-            Err(reason) => return Confirmation::without_run(reason),
-        };
+        let errno = scope::errno(self.program(), path.function, &path.inputs);
         let subject = Subject {
             program: self.program(),
             path: &path,
-            target: &target,
-            variables: &variables,
+            parts: &parts,
             scripted: &scripted,
-            errno: scope::errno(self.program(), path.function, &path.inputs),
+            decides_results: false,
+            errno,
+        };
+        let first = self.build_and_try(&subject, finding);
+        if !first.wants_stubs() {
+            return first;
+        }
+        let Some(scripted) = replace::replaced(self.program(), self.analysis(), path.function, &scripted) else {
+            return first;
+        };
+        let subject = Subject { scripted: &scripted, decides_results: true, ..subject };
+        first.or_confirmed_by(self.build_and_try(&subject, finding))
+    }
+
+    fn parts(&self, path: &PathOf) -> Result<Parts, String> {
+        let target = scope::target(self.program(), path.function)?;
+        let home = self.program().function(path.function).unit.index();
+        let units = scope::units(self.program(), path.function);
+        let variables = scope::variables(self.program(), home, &units, &path.inputs);
+        Ok(Parts { target, home, units, variables })
+    }
+
+    fn build_and_try(&mut self, subject: &Subject<'_>, finding: &Finding) -> Confirmation {
+        let built = match self.build(subject.parts, subject.scripted) {
+            Ok(built) => built,
+            Err(reason) => return Confirmation::without_run(reason),
         };
         let file = self.checked.analysed.read.root.join(&finding.allocation.site.file);
         let wanted = Wanted { file, line: finding.allocation.site.line };
-        self.try_all(built, &subject, &wanted, finding.needs_alloc_failure)
+        self.try_all(built, subject, &wanted, finding.needs_alloc_failure)
     }
 
     /// Writes the harness of a finding, and the inputs that came nearest, to a folder.
@@ -157,21 +195,21 @@ impl<'a> Session<'a> {
         best.map(|(_, path)| path).ok_or_else(|| reason.to_owned())
     }
 
-    fn build(
-        &mut self,
-        target: &Target,
-        home: usize,
-        units: &[usize],
-        variables: &[GlobalVarId],
-        scripted: &Scripted,
-    ) -> Result<Built, Reason> {
+    fn build(&mut self, parts: &Parts, scripted: &Scripted) -> Result<Built, Reason> {
         let program = self.program();
-        let names: Vec<String> = variables.iter().map(|global| program.global(*global).symbol.to_owned()).collect();
+        let symbol = |global: &GlobalVarId| program.global(*global).symbol.to_owned();
+        let names: Vec<String> = parts.variables.iter().map(symbol).collect();
         let added = RefCell::new(BTreeSet::new());
         let symbols = &self.symbols;
         let undefined = |symbol: &str| symbols.undefined(symbol, &mut added.borrow_mut());
-        let request =
-            Request { target, home, units, variables: &names, wrapped: &scripted.stubs, undefined: &undefined };
+        let request = Request {
+            target: &parts.target,
+            home: parts.home,
+            units: &parts.units,
+            variables: &names,
+            wrapped: &scripted.stubs,
+            undefined: &undefined,
+        };
         self.builder.build(&request)
     }
 
@@ -205,13 +243,22 @@ impl<'a> Session<'a> {
     }
 }
 
+/// What a harness is linked from.
+struct Parts {
+    target: Target,
+    home: usize,
+    units: Vec<usize>,
+    variables: Vec<GlobalVarId>,
+}
+
 /// What is run.
 struct Subject<'a> {
     program: &'a Program,
     path: &'a PathOf,
-    target: &'a Target,
-    variables: &'a [GlobalVarId],
+    parts: &'a Parts,
     scripted: &'a Scripted,
+    /// Results of the project's own functions are those of the path, in every run.
+    decides_results: bool,
     /// What the path needs `errno` to be where a function fails.
     errno: Option<u64>,
 }
@@ -219,38 +266,50 @@ struct Subject<'a> {
 impl Subject<'_> {
     fn plan(&self, one: Try<'_>) -> Plan {
         let info = self.program.function(self.path.function);
-        let mut memory = Memory::new(self.program, self.variables, one.filling);
-        memory.fill(info.unit, info.declaration, &self.target.parameters);
+        let mut memory = Memory::new(self.program, &self.parts.variables, one.filling);
+        memory.fill(info.unit, info.declaration, &self.parts.target.parameters);
         if one.follows_path {
             self.path.inputs.values.iter().for_each(|(place, value)| memory.need(place, *value));
         }
-        let mut plan = memory.finish();
+        let (mut plan, results) = memory.finish();
         (plan.numbers, plan.pointers) = (one.results.number, one.results.pointers);
         plan.errno = self.errno.filter(|_| one.follows_path);
         if one.follows_path {
-            self.script(&mut plan, one.decides_results);
+            self.script(&mut plan, &results, self.decides_results || one.decides_results);
         }
         plan
     }
 
-    /// Results that the path needs. A pointer that is not null is left to the function itself, or to its stub.
-    fn script(&self, plan: &mut Plan, decides_all: bool) {
+    /// Results that the path needs. A pointer that is not null is left to the function itself, or to its stub, unless the path speaks of
+    /// what it points to.
+    fn script(&self, plan: &mut Plan, results: &BTreeMap<(u32, InstId), usize>, decides_all: bool) {
         for (place, value) in &self.path.inputs.values {
             let InputPlace::Result { nth, call } = place else { continue };
-            let number = match value {
-                InputValue::Number(bits, number) => sign_extended(*bits, *number),
-                InputValue::Null => 0,
-                InputValue::NotNull => continue,
+            let word = match value {
+                InputValue::Number(bits, number) => Word::Number(sign_extended(*bits, *number)),
+                InputValue::Null => Word::Number(0),
+                InputValue::NotNull => match results.get(&(*nth, *call)) {
+                    Some(block) => Word::Block(*block),
+                    None => continue,
+                },
             };
             let all = self.scripted.stubs.iter().zip(&self.scripted.calls).enumerate();
-            for (stub, (_, calls)) in all.filter(|(_, (stub, _))| decides_all || !stub.is_replaced) {
+            for (stub, (about, calls)) in all.filter(|(_, (stub, _))| decides_all || !stub.is_replaced) {
+                if matches!(word, Word::Block(_)) && !is_stub_for_pointer(about.kind) {
+                    continue;
+                }
                 if let Some(at) = calls.iter().position(|own| *own == (*nth, *call)) {
                     let which = if calls.len() == 1 { 0 } else { at as u32 + 1 };
-                    plan.result(stub, which, Word::Number(number));
+                    plan.result(stub, which, word);
                 }
             }
         }
     }
+}
+
+/// Whether nothing but a stub is called, and its result is no fresh memory.
+fn is_stub_for_pointer(kind: StubKind) -> bool {
+    matches!(kind, StubKind::Replaced { kind: StubResult::Pointer })
 }
 
 fn sign_extended(bits: u8, number: u64) -> u64 {

@@ -7,7 +7,7 @@ use caulk_harness::{Kind, PROGRAM_MAIN, Stub, StubKind, StubResult, Target, Unde
 use caulk_ir::entity::Entity;
 use caulk_ir::{Constant, Initialiser, InstId, Linkage, Type};
 use caulk_program::{FuncId, GlobalVarId, Program};
-use caulk_summary::{Action, Destination, Subject, Summary};
+use caulk_summary::{Action, Subject, Summary};
 use caulk_useflow::Analysis;
 
 use super::tries::Constants;
@@ -19,7 +19,7 @@ const MAX_UNITS_OF_VARIABLES: usize = 16;
 /// Variables that a harness can fill.
 const MAX_VARIABLES: usize = 400;
 /// A wrapper passes on so many arguments.
-const MAX_WRAPPED_ARGUMENTS: usize = 6;
+pub(crate) const MAX_WRAPPED_ARGUMENTS: usize = 6;
 /// Constants of a function that become inputs, of each kind.
 const MAX_CONSTANTS: usize = 6;
 const MAX_NAME: usize = 24;
@@ -111,6 +111,7 @@ fn root(place: &InputPlace) -> Option<GlobalVarId> {
 }
 
 /// Functions whose results the path decides.
+#[derive(Clone)]
 pub(crate) struct Scripted {
     pub stubs: Vec<Stub>,
     /// The calls of each, in the order in which they are made: by the iteration of a loop, then in the order of the source.
@@ -199,7 +200,8 @@ fn can_be_wrapped(program: &Program, callee: FuncId) -> bool {
         && signature.params.iter().chain([&signature.ret]).all(is_word)
 }
 
-fn returned(program: &Program, analysis: &Analysis, function: FuncId) -> StubResult {
+/// What a stub for a function returns.
+pub(crate) fn returned(program: &Program, analysis: &Analysis, function: FuncId) -> StubResult {
     let is_fresh = |action: &Action| matches!(action.subject, Subject::Alloc(_)) && action.is_returned();
     match program.function(function).declaration.signature.ret {
         Type::Ptr if analysis.summary(function).actions.iter().any(is_fresh) => StubResult::Fresh,
@@ -210,8 +212,8 @@ fn returned(program: &Program, analysis: &Analysis, function: FuncId) -> StubRes
 
 /// Whether a function leaves what it is given to its caller.
 pub(crate) fn leaves_arguments(summary: &Summary) -> bool {
-    let takes = |to: &Destination| matches!(to, Destination::Free { .. } | Destination::Keep | Destination::Unknown);
-    !summary.actions.iter().any(|action| matches!(action.subject, Subject::Value(_)) && takes(&action.to))
+    // A stub does not store or return what it is given either, so a function that does is one that takes it.
+    !summary.actions.iter().any(|action| matches!(action.subject, Subject::Value(_)))
 }
 
 /// What the project knows of symbols that the linker does not find.
