@@ -46,6 +46,8 @@ long caulk_arguments[MAX_ARGUMENTS];
 int caulk_is_running;
 
 static char *arena, *arena_next;
+/* Where the frames of the function begin. */
+static char *stack_top;
 static char *blocks[MAX_BLOCKS];
 static struct { unsigned stub, call; long value; int is_used; } results[MAX_RESULTS];
 static unsigned result_count;
@@ -222,6 +224,11 @@ void caulk_note_reachable(unsigned stub, long word, int depth)
 		size = (size_t)(arena_next - begin) < 512 ? (size_t)(arena_next - begin) : 512;
 		if (depth > 2)
 			return;
+	} else if (begin >= (char *)__builtin_frame_address(0) && begin < stack_top) {
+		/* A structure of unknown size in a frame: variables beside it may be taken for a part of it. */
+		size = (size_t)(stack_top - begin) < 512 ? (size_t)(stack_top - begin) : 512;
+		if (depth > 0)
+			return;
 	} else {
 		return;
 	}
@@ -339,6 +346,7 @@ __attribute__((noinline)) static void scrub(void)
 
 __attribute__((noinline)) static void call(void)
 {
+	stack_top = __builtin_frame_address(0);
 	caulk_is_running = 1;
 	kept_result = caulk_invoke();
 	caulk_is_running = 0;

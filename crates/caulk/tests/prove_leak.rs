@@ -145,6 +145,7 @@ int hangs(void)
 
 /// A function that crashes before its leak, in a function of another unit that has nothing to do with the memory.
 const CALLER: &str = r#"#include <stdlib.h>
+#include <string.h>
 struct window;
 int window_width(struct window *window);
 void window_say(struct window *window, const char *format, ...);
@@ -162,6 +163,22 @@ int title(struct window *window)
     return 0;
 }
 
+struct holder { int count; char *text; };
+void holder_free(struct holder *holder);
+static char table[8];
+
+int held_on_the_stack(void)
+{
+    struct holder holder;
+    holder.text = malloc(16);
+    if (!holder.text)
+        return -1;
+    if (strlen(strcpy(table, "abc")) == 4)
+        return 1;
+    holder_free(&holder);
+    return 0;
+}
+
 int kept(struct window *window)
 {
     char *p = malloc(16);
@@ -176,7 +193,13 @@ int kept(struct window *window)
 }
 "#;
 
-const CRASHING: &str = r#"struct screen { int width; char *text; };
+const CRASHING: &str = r#"#include <stdlib.h>
+struct holder { int count; char *text; };
+void holder_free(struct holder *holder)
+{
+    free(holder->text);
+}
+struct screen { int width; char *text; };
 struct window { struct screen *screens[64]; long index; };
 int window_width(struct window *window)
 {
@@ -297,6 +320,7 @@ fn functions_that_crash_and_have_no_part_in_it_are_replaced() {
     let title = &answers["title"];
     assert_eq!(title["verdict"], "confirmed", "{title:#}{}", run.stderr);
     assert_eq!(title["stubs"], serde_json::json!(["window_say", "window_width"]));
+    assert_eq!(answers["held_on_the_stack"]["reason"], "ran without that leak", "a stub does not free");
     assert!(!answers.contains_key("kept") || answers["kept"]["verdict"] != "confirmed");
 }
 

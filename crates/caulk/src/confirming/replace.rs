@@ -1,5 +1,5 @@
-//! The second way to run a finding: functions of other units that have no part in ownership are replaced by stubs. They crash on
-//! structures whose invariants types do not tell, or end the process, before the function comes to its leak.
+//! The second way to run a finding: functions of other units are replaced by stubs. They crash on structures whose invariants types do not
+//! tell, or end the process, before the function comes to its leak.
 //!
 //! The memory that is lost must not have been given to such a stub: then what its function does with memory does not matter.
 
@@ -66,7 +66,7 @@ fn outer_callees(program: &Program, function: FuncId) -> Vec<FuncId> {
     most_arguments.into_iter().filter_map(fits).collect()
 }
 
-/// A function that returns, frees, keeps and moves nothing that it is given, and hands out memory by its result alone.
+/// A function that returns, and hands out memory by its result alone.
 fn can_be_replaced(program: &Program, analysis: &Analysis, callee: FuncId) -> bool {
     let declaration = program.function(callee).declaration;
     let signature = &declaration.signature;
@@ -74,18 +74,17 @@ fn can_be_replaced(program: &Program, analysis: &Analysis, callee: FuncId) -> bo
     let is_word = |ty: &Type| matches!(ty, Type::Ptr | Type::Int(_));
     let is_fresh = returned(program, analysis, callee) == StubResult::Fresh;
     // The size of what an allocator returns must be what was asked for.
-    let is_allocator = is_fresh && !signature.params.contains(&Type::Ptr);
+    let is_allocator = is_fresh && signature.params.iter().any(|ty| matches!(ty, Type::Int(_)));
     !summary.no_return
         && !declaration.flags.no_return
         && !is_allocator
-        && leaves_memory(summary)
+        && allocates_its_result_only(summary)
         && (signature.ret == Type::Void || is_word(&signature.ret))
         && signature.params.iter().all(is_word)
         && !declaration.params.iter().any(|param| param.flags.by_value)
 }
 
-fn leaves_memory(summary: &Summary) -> bool {
-    let is_result = |subject: &Subject| matches!(subject, Subject::Alloc(_));
-    summary.overwritten.is_empty()
-        && summary.actions.iter().all(|action| is_result(&action.subject) && action.is_returned())
+fn allocates_its_result_only(summary: &Summary) -> bool {
+    let is_fresh = |subject: &Subject| matches!(subject, Subject::Alloc(_));
+    summary.actions.iter().all(|action| !is_fresh(&action.subject) || action.is_returned())
 }
