@@ -40,7 +40,7 @@ pub enum Reason {
     Crashed(String),
     /// It ended the process on all inputs that were tried.
     Exited,
-    /// A function without a body was given the memory: whether it takes it is not known.
+    /// A stub was given the memory: whether the function that it stands for takes it is not known.
     HandedToStub(String),
     /// It returned, and the memory was not allocated there, or not lost.
     NotLost,
@@ -60,7 +60,7 @@ impl Reason {
             Reason::TimedOut(_) => "did not end in time",
             Reason::Crashed(_) => "crashed",
             Reason::Exited => "ended the process",
-            Reason::HandedToStub(_) => "handed to a function without a body",
+            Reason::HandedToStub(_) => "handed to a stub",
             Reason::NotLost => "ran without that leak",
             Reason::Failed(_) => "the harness failed",
         }
