@@ -41,6 +41,8 @@ pub struct ExploreConfig {
     pub max_cells: usize,
     /// Instructions executed to see what one function does wrong with freed memory.
     pub max_misuse_steps: usize,
+    /// Whether witnesses say what their paths need of the function's inputs.
+    pub wants_inputs: bool,
     pub solver: SolverConfig,
     /// Which heuristics are used.
     pub rules: Rules,
@@ -66,6 +68,7 @@ impl Default for ExploreConfig {
             max_targets: 4,
             max_cells: 512,
             max_misuse_steps: 40_000,
+            wants_inputs: false,
             solver: SolverConfig::default(),
             rules: Rules::default(),
         }

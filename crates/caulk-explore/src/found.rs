@@ -4,6 +4,7 @@ use caulk_ir::{InstId, Type};
 use caulk_rules::Rule;
 use caulk_solver::Answer;
 
+use crate::inputs::Inputs;
 use crate::machine::Machine;
 use crate::search::{Goal, Search};
 use crate::state::State;
@@ -28,6 +29,8 @@ pub(crate) struct Found {
     pub is_unproved: bool,
     /// It was executed alone, merged with no other path, and holds.
     pub is_replayed: bool,
+    /// What the path needs of the function's inputs, where that is wanted.
+    pub inputs: Inputs,
 }
 
 impl Found {
@@ -91,7 +94,9 @@ impl Search<'_, '_> {
                 }
             }
         }
+        let inputs = if machine.world.config.wants_inputs { machine.inputs(state, &facts) } else { Inputs::default() };
         Some(Found {
+            inputs,
             steps: state.steps(),
             place: None,
             script: state.trail.decisions(0),

@@ -26,6 +26,7 @@ mod example;
 mod fates;
 mod found;
 mod frame;
+mod inputs;
 mod machine;
 mod made;
 mod memory;
@@ -51,6 +52,7 @@ mod world;
 mod written;
 
 pub use config::ExploreConfig;
+pub use inputs::{InputPlace, InputValue, Inputs};
 pub use misuse::{Misuse, MisuseKind, Misused, misuses};
 pub use mstg::mstg_dot;
 pub use refused::Edge;

@@ -236,6 +236,9 @@ impl Machine<'_> {
         for (part, (key, class, width)) in chosen.into_iter().enumerate() {
             let ty = type_of(width);
             let value = self.unknown(&moment, Part::Forgotten(part as u32), ty);
+            if self.world.config.wants_inputs {
+                self.symbols.note_forgotten(value, key);
+            }
             let content = self.content(key, value, bytes_of(ty), class);
             state.memory_mut().set(key, content);
         }

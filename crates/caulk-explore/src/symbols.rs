@@ -77,6 +77,8 @@ pub(crate) struct Symbols {
     /// Initial contents in the order they were first asked for.
     initial: Vec<InitialCell>,
     initial_index: FxHashMap<(Key, u8), usize>,
+    /// The cells of values that a callee may have changed; noted only for who looks for inputs.
+    forgotten: FxHashMap<TermId, Key>,
 }
 
 /// A cell that was read before anything was written to it.
@@ -172,6 +174,16 @@ impl Symbols {
 
     pub(crate) fn initial_cells(&self) -> &[InitialCell] {
         &self.initial
+    }
+
+    /// A value stands for what a cell holds after a call that may have changed it.
+    pub(crate) fn note_forgotten(&mut self, value: TermId, cell: Key) {
+        self.forgotten.insert(value, cell);
+    }
+
+    /// The cell of a value that a callee may have changed.
+    pub(crate) fn forgotten_cell(&self, value: TermId) -> Option<Key> {
+        self.forgotten.get(&value).copied()
     }
 
     /// What a cell held at first, if anybody asked.

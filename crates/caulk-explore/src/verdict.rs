@@ -14,6 +14,7 @@ use crate::essential::{essential, left_at};
 use crate::example::freed_at;
 use crate::found::Found;
 use crate::frame::Frame;
+use crate::inputs::Inputs;
 use crate::machine::Machine;
 use crate::refused::{Edge, Edges};
 use crate::replay::Replay;
@@ -57,6 +58,8 @@ pub struct Witness {
     pub needs_alloc_failure: bool,
     /// The program asks whether it did.
     pub failure_tested: bool,
+    /// What the path needs of the function's inputs; empty unless that is wanted.
+    pub inputs: Inputs,
 }
 
 #[derive(Clone, Debug)]
@@ -205,6 +208,7 @@ fn verdict(search: &mut Search<'_, '_>, index: usize, candidate: &Candidate, giv
             left_at: left_at(search.machine.frame, &found.steps),
             place: found.place.unwrap_or(candidate.place),
             steps: found.steps,
+            inputs: found.inputs,
             is_replayed: found.is_replayed,
             is_general: found.is_general,
             is_doubtful: found.is_blurred || found.is_unproved,

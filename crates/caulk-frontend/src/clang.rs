@@ -22,7 +22,7 @@ pub(crate) const ANNOTATION_PREFIX: &str = "caulk.";
 const OWNERSHIP_ATTRIBUTES: [&str; 3] = ["ownership_returns", "ownership_takes", "ownership_holds"];
 
 /// Some projects hand clang dozens of flags it does not know, and it may name them one at a time.
-const MAX_FLAG_RETRIES: usize = 64;
+pub(crate) const MAX_FLAG_RETRIES: usize = 64;
 
 /// To print its version a clang needs a fraction of a second.
 const VERSION_TIME: Duration = Duration::from_secs(30);
@@ -163,6 +163,10 @@ impl Clang {
         &self.version
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// How every child is run, whatever program it is.
     pub(crate) fn runner(&self) -> &Runner {
         &self.runner
@@ -210,7 +214,7 @@ impl Clang {
     }
 
     /// All tries for one unit, the first of which began at `started`, share the time of one.
-    fn run(&self, mut command: Command, scratch: &Path, started: Instant) -> Result<(), Failure> {
+    pub(crate) fn run(&self, mut command: Command, scratch: &Path, started: Instant) -> Result<(), Failure> {
         environment::prepare(&mut command, Some(scratch));
         let time = self.runner.limits.time.saturating_sub(started.elapsed());
         let limits = Limits { time, ..self.runner.limits.clone() };

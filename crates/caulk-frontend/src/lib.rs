@@ -19,6 +19,7 @@ mod fingerprint;
 mod isolated;
 mod llvm;
 mod lower;
+mod native;
 mod overlay;
 mod portable;
 mod read;

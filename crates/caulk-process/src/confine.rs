@@ -11,6 +11,7 @@ use crate::limits::Limits;
 /// A process group of its own, limits, and an end with Caulk.
 pub(crate) fn confine(command: &mut Command, limits: &Limits) {
     let seconds = limits.time.as_secs().saturating_add(1);
+    let signalled = limits.processor_time.map(|time| time.as_secs().max(1).min(seconds));
     let bounds = [
         (Resource::As, limits.memory_bytes),
         (Resource::Fsize, limits.file_bytes),
@@ -25,6 +26,7 @@ pub(crate) fn confine(command: &mut Command, limits: &Limits) {
     unsafe {
         command.pre_exec(move || {
             bounds.iter().try_for_each(|(resource, most)| lower(*resource, *most))?;
+            signalled.map_or(Ok(()), signal_after)?;
             die_with(parent, Signal::KILL)
         });
     }
@@ -43,6 +45,13 @@ pub(crate) fn attach(command: &mut Command) {
 fn lower(resource: Resource, most: u64) -> io::Result<()> {
     let hard = getrlimit(resource).maximum.map_or(most, |maximum| maximum.min(most));
     Ok(setrlimit(resource, Rlimit { current: Some(hard), maximum: Some(hard) })?)
+}
+
+/// The kernel sends `SIGXCPU` after so many seconds of processor time. The hard limit stays, and its end is `SIGKILL`.
+fn signal_after(seconds: u64) -> io::Result<()> {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Cpu);
+    let current = maximum.map_or(seconds, |maximum| maximum.min(seconds));
+    Ok(setrlimit(Resource::Cpu, Rlimit { current: Some(current), maximum })?)
 }
 
 /// The kernel sends `signal` when the thread that started the child ends. That thread waits for the child, so it ends

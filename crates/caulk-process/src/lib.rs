@@ -14,6 +14,7 @@ mod find;
 mod lifeline;
 mod limits;
 mod runner;
+mod sandbox;
 mod signals;
 
 pub use find::{find_program, only_absolute};

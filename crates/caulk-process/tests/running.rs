@@ -114,3 +114,31 @@ fn temporary_folders_go() {
     drop(folder);
     assert!(!path.exists() && Path::new("/").exists());
 }
+
+#[test]
+fn a_child_that_computes_too_long_gets_its_own_signal() {
+    const SIGXCPU: i32 = 24;
+    let limits = Limits { processor_time: Some(Duration::from_secs(1)), ..Limits::DEFAULT };
+    let finished = shell("while :; do :; done", limits);
+    assert!(!finished.is_overdue);
+    assert_eq!(finished.status.signal(), Some(SIGXCPU));
+}
+
+/// Whether this system lets an ordinary user have namespaces.
+fn has_namespaces() -> bool {
+    Command::new("unshare").args(["-rmn", "true"]).status().is_ok_and(|status| status.success())
+}
+
+#[test]
+fn code_of_the_project_writes_to_its_scratch_folder_only() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let (scratch, other) = (folder.path().join("scratch"), folder.path().join("other"));
+    std::fs::create_dir(&scratch).expect("writable");
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "echo kept > here && cat here; echo x > \"$1\"", "sh"]).arg(&other);
+    let runner = Runner { limits: Limits::default(), lifeline: Lifeline::default() };
+    let finished = runner.run_isolated(command, &scratch).expect("there is a shell");
+    assert_eq!(text(&finished.stdout), "kept", "{}", text(&finished.stderr));
+    assert_eq!(other.exists(), !has_namespaces());
+    assert_eq!(scratch.join("here").exists(), !has_namespaces(), "what it writes goes with it");
+}

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use caulk_capture::{Duplicates, Job, JobList, Request, collect};
+use caulk_capture::{CompileJob, Duplicates, Job, JobList, Request, collect};
 use caulk_explore::{Exploration, ExploreConfig, explore as run_stage_two};
 use caulk_frontend::{LostUnit, read_units_over};
 use caulk_ir::PackedUnit;
@@ -44,6 +44,8 @@ pub(crate) struct Read {
     pub is_bare: bool,
     /// Variables of the context that nobody writes, as far as can be seen.
     pub settled: Vec<String>,
+    /// How each unit is compiled, in the order of the units; None for bitcode, and for context.
+    pub jobs: Vec<Option<CompileJob>>,
     /// When each unit was compiled, in the order of the units. A source that is newer is not what was read.
     pub compiled: Vec<SystemTime>,
 }
@@ -191,15 +193,18 @@ fn sort_results(list: &JobList, results: Vec<Result<caulk_frontend::ReadUnit, Lo
         root: list.root.clone(),
         is_bare: list.databases.is_empty(),
         settled: Vec::new(),
+        jobs: Vec::with_capacity(results.len()),
         compiled: Vec::with_capacity(results.len()),
     };
     for (job, result) in list.jobs.iter().zip(results) {
         match result {
             Ok(unit) => {
-                let output_hint = match job {
-                    Job::Compile(job) => job.output_hint.clone(),
+                let compile = match job {
+                    Job::Compile(job) => Some(job),
                     Job::Bitcode(_) => None,
                 };
+                let output_hint = compile.and_then(|job| job.output_hint.clone());
+                read.jobs.push(compile.cloned());
                 read.compiled.push(compiled(job).unwrap_or(started));
                 read.units.push(ReadUnit { unit: unit.unit, output_hint });
             }
@@ -310,7 +315,8 @@ pub(crate) fn explore_config(config: &UseflowConfig) -> ExploreConfig {
 pub(crate) fn explore(options: &InputOptions, analysed: &Analysed) -> Result<Exploration, Error> {
     let Analysed { program, config, analysis, .. } = analysed;
     let spinner = progress::spinner("stage two", options.quiet);
-    let exploration = in_pool(options, || run_stage_two(program, config, analysis, &explore_config(config)));
+    let bounds = ExploreConfig { wants_inputs: options.wants_inputs, ..explore_config(config) };
+    let exploration = in_pool(options, || run_stage_two(program, config, analysis, &bounds));
     spinner.finish_and_clear();
     exploration
 }

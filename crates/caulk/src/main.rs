@@ -11,6 +11,7 @@ mod arguments;
 mod caches;
 mod changes;
 mod commands;
+mod confirming;
 mod date;
 mod error;
 mod fixing;
@@ -81,6 +82,7 @@ fn run(command: &Command) -> Result<Exit, Error> {
         Command::Capture(options) => commands::capture::run(options),
         Command::Check(options) => commands::check::run(options),
         Command::Fix(options) => commands::fix::run(options),
+        Command::ProveLeak(options) => commands::prove_leak::run(options),
         Command::Lsp(options) => commands::lsp::run(options),
         Command::Graph(options) => commands::graph::run(options),
         Command::Ir(options) => commands::ir::run(options),

@@ -101,6 +101,8 @@ fn help_manual_settings_and_messages() {
         "program",
         "ir",
         "prove",
+        "prove-leak",
+        "fix",
         "query",
         "graph",
         "capture",

@@ -3,6 +3,7 @@
 mod check;
 mod fix;
 mod lower;
+mod prove_leak;
 mod remote;
 
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ pub(crate) use check::{
 
 pub(crate) use fix::{FixOptions, LspOptions};
 pub(crate) use lower::{LowerOptions, Shard};
+pub(crate) use prove_leak::ProveLeakOptions;
 pub(crate) use remote::{RemoteModeArgument, RemoteOptions};
 
 /// A place for a result that the command line names: it may be anywhere.
@@ -40,6 +42,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     Check(CheckOptions),
     Fix(FixOptions),
+    ProveLeak(ProveLeakOptions),
     Lsp(LspOptions),
     Candidates(CandidatesOptions),
     Summaries(SummariesOptions),
@@ -66,6 +69,7 @@ impl Command {
         match self {
             Command::Check(options) => Some(&mut options.input),
             Command::Fix(options) => Some(&mut options.check.input),
+            Command::ProveLeak(options) => Some(&mut options.check.input),
             Command::Lsp(options) => Some(&mut options.check.input),
             Command::Candidates(options) => Some(&mut options.input),
             Command::Summaries(options) => Some(&mut options.input),
@@ -90,6 +94,7 @@ impl Command {
         match self {
             Command::Why(options) => Some(&options.place),
             Command::Query(options) => Some(&options.place),
+            Command::ProveLeak(options) => options.finding.as_deref(),
             _ => None,
         }
     }
@@ -107,6 +112,7 @@ impl Command {
         match self {
             Command::Check(options) => Some(&mut options.models),
             Command::Fix(options) => Some(&mut options.check.models),
+            Command::ProveLeak(options) => Some(&mut options.check.models),
             Command::Lsp(options) => Some(&mut options.check.models),
             Command::Candidates(options) => Some(&mut options.models),
             Command::Summaries(options) => Some(&mut options.models),
@@ -220,6 +226,10 @@ pub(crate) struct InputOptions {
     /// Texts that are read in place of files.
     #[arg(skip)]
     pub overlay: Overlay,
+
+    /// Witnesses say what their paths need of a function's inputs.
+    #[arg(skip)]
+    pub wants_inputs: bool,
 
     /// Flags for clang, for sources that no database describes; added to those of a database.
     #[arg(last = true, value_name = "CLANG_FLAGS")]

@@ -40,6 +40,7 @@ pub(crate) struct Checked {
     pub analysed: Analysed,
     pub sources: Sources,
     pub report: Report,
+    pub exploration: Exploration,
     /// All findings, those too that the options hold back; empty unless they are wanted.
     pub all: Vec<Finding>,
 }
@@ -100,7 +101,7 @@ pub(crate) fn check(options: &CheckOptions, wants_all: bool) -> Result<Checked, 
     let choices = Choices { selection: selection(options, &analysed.read), baseline, ignores, strict, newer, scope };
     let mut report = Report::new(&root, found, &choices, &sources);
     fill_in(&mut report, &analysed, &exploration, &contradicted);
-    Ok(Checked { analysed, sources, report, all })
+    Ok(Checked { analysed, sources, report, exploration, all })
 }
 
 /// Findings that nothing is held back of.

@@ -14,6 +14,7 @@ pub(crate) mod lsp;
 pub(crate) mod program;
 pub(crate) mod proof;
 pub(crate) mod prove;
+pub(crate) mod prove_leak;
 pub(crate) mod query;
 pub(crate) mod rules;
 mod second_look;

@@ -10,7 +10,7 @@ use caulk_report::suppress::Ignore;
 use caulk_rules::{Rules, UnknownRule};
 
 use super::{IgnoreSetting, Settings};
-use crate::arguments::{CheckOptions, Command, FixOptions, InputOptions, LspOptions, ModelOptions};
+use crate::arguments::{CheckOptions, Command, FixOptions, InputOptions, LspOptions, ModelOptions, ProveLeakOptions};
 use crate::error::Error;
 use crate::input::{cores, current_folder};
 
@@ -31,7 +31,9 @@ pub(crate) fn apply(command: &mut Command) -> Result<(), Error> {
     }
     match command {
         Command::Check(check) => settings.fill_check(check)?,
-        Command::Fix(FixOptions { check, .. }) | Command::Lsp(LspOptions { check }) => {
+        Command::Fix(FixOptions { check, .. })
+        | Command::Lsp(LspOptions { check })
+        | Command::ProveLeak(ProveLeakOptions { check, .. }) => {
             // How the project wants its reports is nothing that a diff could be.
             let (format, output) = (check.format, check.output.clone());
             settings.fill_check(check)?;

@@ -1,0 +1,210 @@
+//! One run of a harness, and what it says about one place of the source.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use caulk_files::Folder;
+use caulk_process::{Finished, Lifeline, Limits, Runner};
+
+use crate::build::Built;
+use crate::outcome::{Ended, Reason};
+use crate::plan::Plan;
+use crate::stacks::{Places, leaks};
+
+/// Bounds of a run.
+#[derive(Clone, Debug)]
+pub struct HarnessLimits {
+    /// Processor time: what a run shows must not depend on what else the machine does. A run that waits is ended after
+    /// [`WAITING`] times as much.
+    pub time: Duration,
+    /// Memory that is written.
+    pub memory_bytes: u64,
+    pub file_bytes: u64,
+    /// How much of LeakSanitizer's report is read.
+    pub report_bytes: usize,
+}
+
+impl Default for HarnessLimits {
+    fn default() -> Self {
+        // A function that is called once has done its work in milliseconds, or waits for something.
+        Self { time: Duration::from_secs(5), memory_bytes: 2 << 30, file_bytes: 1 << 20, report_bytes: 4 << 20 }
+    }
+}
+
+/// Wall-clock time for each second of processor time.
+const WAITING: u32 = 6;
+/// The signal at the end of processor time.
+const SIGXCPU: i32 = 24;
+
+/// Where the memory must have been allocated.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Absolute.
+    pub file: PathBuf,
+    pub line: u32,
+}
+
+/// What one run showed.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub ended: Ended,
+    /// The size of a block that was allocated at the wanted place and lost, and not given to a stub that might take it.
+    pub lost: Option<u64>,
+    /// A stub that was given the lost memory and might take it.
+    pub handed_to: Option<usize>,
+    /// Stubs that were called.
+    pub called: BTreeSet<usize>,
+}
+
+/// Options of LeakSanitizer. Stacks are complete, also through libraries without frame pointers.
+pub(crate) const OPTIONS: &str = "symbolize=0:report_objects=1:fast_unwind_on_malloc=0:leak_check_at_exit=0:exitcode=0:malloc_context_size=60:\
+                       max_leaks=0:allocator_may_return_null=1:print_suppressions=0:handle_segv=0:handle_abort=0:handle_sigbus=0:\
+                       handle_sigfpe=0:handle_sigill=0:print_cmdline=0";
+pub(crate) const PLAN: &str = "plan";
+/// Where the function runs, and may write.
+const SCRATCH: &str = "scratch";
+
+/// Runs harnesses within limits.
+pub(crate) struct Starter {
+    runner: Runner,
+}
+
+impl Starter {
+    pub(crate) fn new(limits: &HarnessLimits, lifeline: Lifeline) -> Self {
+        let limits = Limits {
+            time: limits.time * WAITING,
+            processor_time: Some(limits.time),
+            memory_bytes: limits.memory_bytes,
+            file_bytes: limits.file_bytes,
+            kept_output_bytes: limits.report_bytes,
+        };
+        Self { runner: Runner { limits, lifeline } }
+    }
+
+    fn start(&self, built: &Built, plan: &Plan) -> Result<Finished, Reason> {
+        let failed = |error: std::io::Error| Reason::Failed(format!("the harness could not be run: {error}"));
+        let place = Folder::open(&built.folder).map_err(failed)?;
+        place.write(OsStr::new(PLAN), &[plan.text().as_bytes()]).map_err(failed)?;
+        let mut command = Command::new(&built.program);
+        // Secrets of the user's environment are not for the project's code.
+        let scratch = built.folder.join(SCRATCH);
+        command
+            .env_clear()
+            .env("LSAN_OPTIONS", OPTIONS)
+            .env("LC_ALL", "C")
+            .env("HOME", &scratch)
+            .env("TMPDIR", &scratch);
+        command.arg(built.folder.join(PLAN));
+        place.make_folder(OsStr::new(SCRATCH)).map_err(failed)?;
+        self.runner.run_isolated(command, &scratch).map_err(failed)
+    }
+}
+
+impl Built {
+    /// Runs it once.
+    pub fn run(
+        &self,
+        plan: &Plan,
+        wanted: &Wanted,
+        limits: &HarnessLimits,
+        lifeline: &Lifeline,
+    ) -> Result<Run, Reason> {
+        let finished = Starter::new(limits, lifeline.clone()).start(self, plan)?;
+        let report = String::from_utf8_lossy(&finished.stderr);
+        let ended = ended(&finished, &report);
+        let mut run = Run { ended, lost: None, handed_to: None, called: called(&report) };
+        if matches!(run.ended, Ended::Returned { .. }) {
+            self.judge(&mut run, &report, wanted);
+        }
+        Ok(run)
+    }
+
+    fn judge(&self, run: &mut Run, report: &str, wanted: &Wanted) {
+        let seen = seen(report);
+        let mut places = Places::new(&self.program);
+        for leak in leaks(report, &self.program.to_string_lossy()) {
+            let is_here = |(file, line): &(PathBuf, u32)| *line == wanted.line && is_same(file, &wanted.file);
+            if !leak.frames.iter().any(|offset| places.at(*offset).iter().any(is_here)) {
+                continue;
+            }
+            for (block, bytes) in leak.blocks {
+                match seen.iter().find(|(_, address)| *address == block) {
+                    Some((stub, _)) => run.handed_to = run.handed_to.or(Some(*stub)),
+                    None => run.lost = run.lost.or(Some(bytes)),
+                }
+            }
+        }
+    }
+
+    /// Where in the source a run crashed.
+    pub fn place(&self, offset: u64) -> Option<(PathBuf, u32)> {
+        Places::new(&self.program).at(offset).first().cloned()
+    }
+
+    /// The functions that stubs stood for in a run, or whose results the plan decided.
+    pub fn stubs_of<'s>(&'s self, called: &'s BTreeSet<usize>) -> impl Iterator<Item = &'s crate::Stub> {
+        called.iter().filter_map(|number| self.stubs.get(*number))
+    }
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    one.file_name() == other.file_name() && whole(one) == whole(other)
+}
+
+/// Numbers after a mark of the harness: `caulk: seen 3 0x50`.
+fn marks<'r>(report: &'r str, mark: &'r str) -> impl Iterator<Item = Vec<u64>> + 'r {
+    let rest = report.lines().filter_map(move |line| line.strip_prefix("caulk: ")?.strip_prefix(mark));
+    rest.map(|rest| rest.split_whitespace().filter_map(number).collect())
+}
+
+fn number(word: &str) -> Option<u64> {
+    match word.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => word.parse().ok(),
+    }
+}
+
+fn seen(report: &str) -> Vec<(usize, u64)> {
+    let pair = |numbers: Vec<u64>| Some((usize::try_from(*numbers.first()?).ok()?, *numbers.get(1)?));
+    marks(report, "seen ").filter_map(pair).collect()
+}
+
+fn called(report: &str) -> BTreeSet<usize> {
+    marks(report, "called ").filter_map(|numbers| usize::try_from(*numbers.first()?).ok()).collect()
+}
+
+fn ended(finished: &Finished, report: &str) -> Ended {
+    if let Some(error) = report.lines().find(|line| is_sanitizer_failure(line)) {
+        return Ended::Sanitizer(error.trim().to_owned());
+    }
+    // A pointer that was never allocated was freed.
+    if report.contains("LeakSanitizer: CHECK failed") {
+        return Ended::Crashed { signal: 0, at: 0 };
+    }
+    if let Some(crash) = marks(report, "crashed ").next() {
+        let signal = crash.first().and_then(|signal| i32::try_from(*signal).ok()).unwrap_or(0);
+        return Ended::Crashed { signal, at: crash.get(1).copied().unwrap_or(0) };
+    }
+    if finished.is_overdue || finished.status.signal() == Some(SIGXCPU) {
+        return Ended::TimedOut;
+    }
+    if marks(report, "checked ").next().is_some() {
+        let allocations = marks(report, "returned ").next().and_then(|numbers| u32::try_from(*numbers.get(1)?).ok());
+        return Ended::Returned { allocations: allocations.unwrap_or(0) };
+    }
+    match (finished.status.signal(), finished.status.code()) {
+        _ if marks(report, "ended ").next().is_some() => Ended::Exited,
+        (Some(signal), _) => Ended::Crashed { signal, at: 0 },
+        (None, Some(code)) if report.contains("caulk: ") => Ended::Failed(format!("the harness ended with {code}")),
+        _ => Ended::Exited,
+    }
+}
+
+fn is_sanitizer_failure(line: &str) -> bool {
+    line.contains("LeakSanitizer has encountered a fatal error")
+}

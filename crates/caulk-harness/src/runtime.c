@@ -1,0 +1,382 @@
+/* What every harness of Caulk has in common: it reads a plan, makes the memory that the plan describes, calls the function once, and asks
+ * LeakSanitizer what was lost. Nothing here is allocated with malloc(), so nothing of the harness can be reported.
+ *
+ * usage: harness PLAN
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+int __lsan_do_recoverable_leak_check(void);
+void __lsan_register_root_region(const void *, size_t);
+int __sanitizer_get_ownership(const volatile void *);
+size_t __sanitizer_get_allocated_size(const volatile void *);
+
+#define ARENA_BYTES ((size_t)192 << 20)
+#define MAX_BLOCKS 20000
+#define MAX_RESULTS 512
+#define MAX_ARGUMENTS 32
+#define MAX_SEEN 8192
+#define PLAN_BYTES ((size_t)8 << 20)
+#define BLOCK_GAP 64
+#define FRESH_BYTES 4096
+/* Addresses are noted under a mask: a plain one would keep the block reachable. */
+#define MASK 0x5aa55aa55aa55aa5ul
+
+/* What the generated part defines. */
+extern void *const caulk_variables[];
+extern const unsigned caulk_variable_count;
+extern const unsigned caulk_stub_count;
+extern const char *const caulk_stub_names[];
+extern unsigned caulk_stub_calls[], caulk_stub_uses[];
+long caulk_invoke(void);
+
+long caulk_arguments[MAX_ARGUMENTS];
+int caulk_is_running;
+
+static char *arena, *arena_next;
+/* Where the frames of the function begin. */
+static char *stack_top;
+static char *blocks[MAX_BLOCKS];
+static struct { unsigned stub, call; long value; int is_used; } results[MAX_RESULTS];
+static unsigned result_count;
+static long stub_number;
+static int stub_pointer;
+static unsigned failing, allocations;
+static int failure_errno = EIO;
+static struct { unsigned stub; unsigned long block; } seen[MAX_SEEN];
+static unsigned seen_count;
+static long kept_result;
+static char plan_text[PLAN_BYTES];
+
+/* Ends the process, past the wrapper of _exit(). */
+__attribute__((noreturn)) static void leave(int status)
+{
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+static void say(const char *format, ...)
+{
+	static char line[512];
+	va_list list;
+	va_start(list, format);
+	int length = vsnprintf(line, sizeof line, format, list);
+	va_end(list);
+	if (length > (int)sizeof line)
+		length = sizeof line;
+	if (write(2, line, length) < 0)
+		leave(73);
+}
+
+static char *new_block(size_t size)
+{
+	size_t whole = (size + BLOCK_GAP + 15) & ~(size_t)15;
+	if (whole > (size_t)(arena + ARENA_BYTES - arena_next)) {
+		say("caulk: exhausted\n");
+		leave(74);
+	}
+	char *block = arena_next;
+	arena_next += whole;
+	return block;
+}
+
+/* What a function pointer of the plan leads to. */
+static long nothing(void)
+{
+	return stub_number;
+}
+
+/* --- the plan ------------------------------------------------------------------------------------------------------------- */
+
+static const char *at;
+
+static int is_at(const char *word)
+{
+	size_t length = strlen(word);
+	if (strncmp(at, word, length) != 0 || at[length] != ' ')
+		return 0;
+	at += length;
+	return 1;
+}
+
+static long number(void)
+{
+	char *end;
+	long value = (long)strtoull(at, &end, 0);
+	if (end == at) {
+		say("caulk: bad plan\n");
+		leave(75);
+	}
+	at = end;
+	return value;
+}
+
+static long value(void)
+{
+	while (*at == ' ')
+		at++;
+	if (*at == '@') {
+		at++;
+		long which = number();
+		return which >= 0 && which < MAX_BLOCKS ? (long)blocks[which] : 0;
+	}
+	if (*at == '!') {
+		at++;
+		return (long)nothing;
+	}
+	return number();
+}
+
+static void put(char *place, long bytes, long what)
+{
+	if (place && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8))
+		memcpy(place, &what, bytes);
+}
+
+static void read_line(void)
+{
+	if (is_at("block")) {
+		long which = number(), size = number();
+		if (which >= 0 && which < MAX_BLOCKS)
+			blocks[which] = new_block(size);
+	} else if (is_at("set")) {
+		long which = number(), offset = number(), bytes = number();
+		put(which >= 0 && which < MAX_BLOCKS && blocks[which] ? blocks[which] + offset : NULL, bytes, value());
+	} else if (is_at("variable")) {
+		long which = number(), offset = number(), bytes = number();
+		char *variable = which >= 0 && which < (long)caulk_variable_count ? caulk_variables[which] : NULL;
+		put(variable ? variable + offset : NULL, bytes, value());
+	} else if (is_at("argument")) {
+		long which = number(), what = value();
+		if (which >= 0 && which < MAX_ARGUMENTS)
+			caulk_arguments[which] = what;
+	} else if (is_at("result")) {
+		long stub = number(), call = number(), what = value();
+		if (result_count < MAX_RESULTS) {
+			results[result_count].stub = stub;
+			results[result_count].call = call;
+			results[result_count++].value = what;
+		}
+	} else if (is_at("numbers")) {
+		stub_number = number();
+	} else if (is_at("pointers")) {
+		stub_pointer = number();
+	} else if (is_at("errno")) {
+		failure_errno = number();
+	} else if (is_at("fail")) {
+		failing = number();
+	}
+}
+
+static void read_plan(const char *path)
+{
+	int file = open(path, O_RDONLY);
+	size_t length = 0;
+	ssize_t got;
+	while (file >= 0 && length < PLAN_BYTES - 1 && (got = read(file, plan_text + length, PLAN_BYTES - 1 - length)) > 0)
+		length += got;
+	if (file < 0) {
+		say("caulk: no plan\n");
+		leave(75);
+	}
+	close(file);
+	for (at = plan_text; *at; ) {
+		const char *line = at;
+		read_line();
+		at = strchr(line, '\n');
+		if (!at)
+			break;
+		at++;
+	}
+	memset(plan_text, 0, length);
+}
+
+/* --- stubs ---------------------------------------------------------------------------------------------------------------- */
+
+/* Notes the heap blocks that can be reached from what a stub is given: the function that it stands for might take or free them. */
+void caulk_note_reachable(unsigned stub, long word, int depth)
+{
+	const volatile void *pointer = (const volatile void *)word;
+	if (word < 4096 || seen_count >= MAX_SEEN || depth > 6)
+		return;
+	size_t size;
+	const char *begin = (const char *)word;
+	if (__sanitizer_get_ownership(pointer)) {
+		for (unsigned i = 0; i < seen_count; i++)
+			if (seen[i].stub == stub && seen[i].block == ((unsigned long)word ^ MASK))
+				return;
+		seen[seen_count].stub = stub;
+		seen[seen_count++].block = (unsigned long)word ^ MASK;
+		size = __sanitizer_get_allocated_size(pointer);
+	} else if (begin >= arena && begin < arena_next) {
+		size = (size_t)(arena_next - begin) < 512 ? (size_t)(arena_next - begin) : 512;
+		if (depth > 2)
+			return;
+	} else if (begin >= (char *)__builtin_frame_address(0) && begin < stack_top) {
+		/* A structure of unknown size in a frame: variables beside it may be taken for a part of it. */
+		size = (size_t)(stack_top - begin) < 512 ? (size_t)(stack_top - begin) : 512;
+		if (depth > 0)
+			return;
+	} else {
+		return;
+	}
+	if (size > 4096)
+		size = 4096;
+	for (size_t i = 0; i + sizeof(long) <= size; i += sizeof(long)) {
+		long inner;
+		memcpy(&inner, begin + i, sizeof inner);
+		caulk_note_reachable(stub, inner, depth + 1);
+	}
+}
+
+/* Whether the plan says what this call returns. */
+int caulk_scripted(unsigned stub, long *result)
+{
+	unsigned call = ++caulk_stub_calls[stub];
+	for (unsigned i = 0; caulk_is_running && i < result_count; i++)
+		if (results[i].stub == stub && (results[i].call == call || results[i].call == 0)) {
+			*result = results[i].value;
+			caulk_stub_uses[stub]++;
+			if (*result == -1)
+				errno = failure_errno;
+			return 1;
+		}
+	return 0;
+}
+
+/* A function without a body. `kind`: 'n' returns a number, 'p' a pointer, 'a' fresh memory that the caller must free. */
+long caulk_stub(unsigned stub, char kind, int is_known, const long *arguments, int count)
+{
+	long result;
+	if (caulk_is_running && !is_known)
+		for (int i = 0; i < count; i++)
+			caulk_note_reachable(stub, arguments[i], 0);
+	if (caulk_scripted(stub, &result))
+		return result;
+	caulk_stub_uses[stub]++;
+	if (kind == 'a') {
+		void *fresh = malloc(256);
+		if (fresh)
+			memset(fresh, 0, 256);
+		return (long)fresh;
+	}
+	if (kind == 'p')
+		return stub_pointer ? (long)new_block(FRESH_BYTES) : 0;
+	return stub_number;
+}
+
+/* Whether this allocation is the one that must fail. */
+int caulk_fails(void)
+{
+	if (!caulk_is_running)
+		return 0;
+	allocations++;
+	if (allocations != failing)
+		return 0;
+	errno = ENOMEM;
+	return 1;
+}
+
+/* Whether memory is the harness's own: to free it does nothing. */
+int caulk_is_own(long pointer)
+{
+	return (char *)pointer >= arena && (char *)pointer < arena + ARENA_BYTES;
+}
+
+/* Memory of the harness that the program wants to have resized: it gets a copy. */
+long caulk_resized(long pointer, size_t size)
+{
+	char *fresh = malloc(size);
+	size_t rest = (size_t)(arena + ARENA_BYTES - (char *)pointer);
+	if (fresh)
+		memcpy(fresh, (char *)pointer, size < rest ? size : rest);
+	return (long)fresh;
+}
+
+void caulk_ended(long status)
+{
+	say("caulk: ended %ld\n", status);
+	leave(71);
+}
+
+/* --- the call ------------------------------------------------------------------------------------------------------------- */
+
+static void crashed(int signal, siginfo_t *info, void *context)
+{
+	unsigned long pc = 0;
+#if defined(__x86_64__)
+	pc = ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+	pc = ((ucontext_t *)context)->uc_mcontext.pc;
+#endif
+	extern char __executable_start[];
+	say("caulk: crashed %d 0x%lx 0x%lx\n", signal, pc - (unsigned long)__executable_start, (unsigned long)info->si_addr);
+	leave(70);
+}
+
+static void watch(void)
+{
+	static char stack[1 << 16];
+	stack_t other = { .ss_sp = stack, .ss_size = sizeof stack };
+	sigaltstack(&other, NULL);
+	struct sigaction action = { .sa_sigaction = crashed, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+	int all[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS };
+	for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+		sigaction(all[i], &action, NULL);
+}
+
+/* Leaves nothing of the function's frames on the stack or in registers. */
+__attribute__((noinline)) static void scrub(void)
+{
+	volatile char space[1 << 16];
+	memset((char *)space, 0, sizeof space);
+}
+
+__attribute__((noinline)) static void call(void)
+{
+	stack_top = __builtin_frame_address(0);
+	caulk_is_running = 1;
+	kept_result = caulk_invoke();
+	caulk_is_running = 0;
+}
+
+int main(int count, char **words)
+{
+	if (count < 2) {
+		say("usage: harness PLAN\n");
+		return 2;
+	}
+	arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (arena == MAP_FAILED) {
+		say("caulk: exhausted\n");
+		return 74;
+	}
+	arena_next = arena;
+	read_plan(words[1]);
+	watch();
+	call();
+	scrub();
+	say("caulk: returned 0x%lx after %u allocations\n", kept_result, allocations);
+	if (arena_next > arena)
+		__lsan_register_root_region(arena, arena_next - arena);
+	int leaks = __lsan_do_recoverable_leak_check();
+	for (unsigned i = 0; i < seen_count; i++)
+		say("caulk: seen %u 0x%lx\n", seen[i].stub, seen[i].block ^ MASK);
+	for (unsigned i = 0; i < caulk_stub_count; i++)
+		if (caulk_stub_uses[i])
+			say("caulk: called %u\n", i);
+	say("caulk: checked %d\n", leaks);
+	leave(0);
+}

@@ -1,0 +1,267 @@
+//! From what a path needs, and from types, to the memory that a harness starts with.
+//!
+//! A parameter that is a pointer gets a block of the size of what it points to, with blocks of its own for the pointers in it, some levels
+//! deep; all else is zero. What the path needs is then put on top of that.
+
+use std::collections::BTreeMap;
+
+use caulk_explore::{InputPlace, InputValue};
+use caulk_harness::{Kind, Plan, Word};
+use caulk_ir::{Function, InstId, Pointee, Type};
+use caulk_program::{GlobalVarId, Program, TypeId, UnitId};
+
+/// Room for what a pointer points to, when its type says nothing.
+const PLAIN_BYTES: u64 = 4096;
+/// After a structure: many end in an array whose length no type tells.
+const SPARE_BYTES: u64 = 256;
+/// Elements of an array of pointers that lead somewhere.
+const MAX_ELEMENTS: u64 = 2;
+/// Structures inside of structures.
+const MAX_NESTING: u32 = 12;
+/// Blocks of one plan.
+const MAX_BLOCKS: usize = 4_000;
+
+/// How the memory that no path speaks of is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Filling<'a> {
+    /// Pointers that are followed from a parameter; those beyond are null.
+    pub depth: u32,
+    /// Numbers that are parameters.
+    pub number: u64,
+    /// Whether variables are filled too.
+    pub variables: bool,
+    /// Text in memory of no known type.
+    pub text: &'a str,
+}
+
+/// A plan in the making.
+pub(crate) struct Memory<'a> {
+    program: &'a Program,
+    filling: Filling<'a>,
+    /// Variables that the harness can name.
+    variables: &'a [GlobalVarId],
+    pub plan: Plan,
+    arguments: Vec<Option<Word>>,
+    /// What calls return that must lead to memory which the path speaks of.
+    results: BTreeMap<(u32, InstId), usize>,
+    /// Types that are being filled, so that lists end.
+    outer: Vec<TypeId>,
+}
+
+/// Something that has an address.
+#[derive(Clone, Copy)]
+enum Holder {
+    Block(usize),
+    Variable(usize),
+}
+
+impl<'a> Memory<'a> {
+    pub(crate) fn new(program: &'a Program, variables: &'a [GlobalVarId], filling: Filling<'a>) -> Self {
+        let (plan, arguments, outer) = (Plan::default(), Vec::new(), Vec::new());
+        Self { program, filling, variables, plan, arguments, results: BTreeMap::new(), outer }
+    }
+
+    /// Makes the arguments of a function, and fills variables where that is wanted.
+    pub(crate) fn fill(&mut self, unit: UnitId, declaration: &Function, kinds: &[Kind]) {
+        for (index, kind) in kinds.iter().enumerate() {
+            let param = declaration.params.get(index).map(|param| param.pointee).unwrap_or_default();
+            let is_pointer = declaration.signature.params.get(index) == Some(&Type::Ptr);
+            let word = match kind {
+                Kind::Bytes(size) => self.plan.block(*size).map(Word::Block),
+                _ if is_pointer => Some(self.pointer(unit, param, self.filling.depth + 1)),
+                _ => Some(Word::Number(self.filling.number)),
+            };
+            self.arguments.push(word);
+        }
+        if self.filling.variables {
+            (0..self.variables.len()).for_each(|at| self.fill_variable(at));
+        }
+    }
+
+    fn fill_variable(&mut self, at: usize) {
+        let info = self.program.global(self.variables[at]);
+        let (unit, pointee, size) = (info.unit, info.declaration.pointee, info.declaration.size);
+        if info.declaration.is_const || !matches!(info.declaration.init, caulk_ir::Initialiser::Zero) {
+            return;
+        }
+        if pointee.depth > 0 && size == 8 {
+            let word = self.pointer(unit, pointee, self.filling.depth);
+            self.plan.variable(at, 0, 8, word);
+        } else if let Some(target) = pointee.target.filter(|_| pointee.depth == 0) {
+            let ty = self.program.resolve_struct(unit, target);
+            // An array of structures has its first one filled.
+            if self.program.type_info(ty).size <= size {
+                self.fill_type(Holder::Variable(at), 0, ty, self.filling.depth, 0);
+            }
+        }
+    }
+
+    /// A pointer to something new, or null where no more pointers are followed.
+    fn pointer(&mut self, unit: UnitId, pointee: Pointee, depth: u32) -> Word {
+        let target = pointee.target.map(|target| self.program.resolve_struct(unit, target));
+        self.pointer_to(pointee, target, depth)
+    }
+
+    fn pointer_to(&mut self, pointee: Pointee, target: Option<TypeId>, depth: u32) -> Word {
+        if depth == 0 || self.plan.blocks() >= MAX_BLOCKS {
+            return Word::Number(0);
+        }
+        if pointee.is_function && pointee.depth <= 1 {
+            return Word::Function;
+        }
+        let size = target.filter(|_| pointee.depth <= 1).map_or(0, |ty| self.program.type_info(ty).size);
+        let is_plain = size == 0;
+        let Some(block) = self.plan.block(if is_plain { PLAIN_BYTES } else { size + SPARE_BYTES }) else {
+            return Word::Number(0);
+        };
+        match target {
+            // A list of things like this one ends here.
+            Some(ty) if !is_plain && self.outer.contains(&ty) => {}
+            Some(ty) if !is_plain => self.fill_type(Holder::Block(block), 0, ty, depth - 1, 0),
+            _ if pointee.depth > 1 && target.is_none() => {
+                // The end of an array of pointers is a null pointer.
+                let inner = Pointee { depth: pointee.depth - 1, ..pointee };
+                for element in 0..MAX_ELEMENTS {
+                    let word = self.pointer_to(inner, None, depth - 1);
+                    self.plan.set(block, element * 8, 8, word);
+                }
+            }
+            _ if pointee.depth <= 1 => {
+                for (at, byte) in (0..).zip(self.filling.text.bytes()) {
+                    self.plan.set(block, at, 1, Word::Number(byte.into()));
+                }
+            }
+            _ => {}
+        }
+        Word::Block(block)
+    }
+
+    fn fill_type(&mut self, holder: Holder, base: u64, ty: TypeId, depth: u32, nesting: u32) {
+        if depth == 0 || nesting > MAX_NESTING {
+            return;
+        }
+        self.outer.push(ty);
+        let info = self.program.type_info(ty);
+        let fields = if info.is_union { &info.fields[..info.fields.len().min(1)] } else { &info.fields[..] };
+        for field in fields {
+            let place = base + field.offset;
+            if let Some(inner) = field.embedded() {
+                let is_known = self.program.type_info(inner).size > 0;
+                if is_known && !self.outer.contains(&inner) {
+                    self.fill_type(holder, place, inner, depth, nesting + 1);
+                }
+            } else if field.pointee.depth > 0 && !field.is_vptr {
+                // A list of things like this one ends here.
+                let is_link =
+                    field.pointee.depth == 1 && field.target.is_some_and(|target| self.outer.contains(&target));
+                let elements = (field.size / 8).clamp(1, MAX_ELEMENTS);
+                for element in (0..elements).filter(|_| !is_link) {
+                    let word = self.pointer_to(field.pointee, field.target, depth);
+                    self.put(holder, place + element * 8, 8, word);
+                }
+            }
+        }
+        self.outer.pop();
+    }
+
+    fn put(&mut self, holder: Holder, offset: u64, bytes: u8, word: Word) {
+        match holder {
+            Holder::Block(block) => self.plan.set(block, offset, bytes, word),
+            Holder::Variable(variable) => self.plan.variable(variable, offset, bytes, word),
+        }
+    }
+
+    /// Makes a value what the path needs. Results of calls are not memory; what cannot be reached is left out.
+    pub(crate) fn need(&mut self, place: &InputPlace, value: InputValue) {
+        match (place, value) {
+            (_, InputValue::NotNull) if self.is_function(place) => {}
+            (InputPlace::Param(index), InputValue::NotNull) => _ = self.pointed_to(&InputPlace::Param(*index)),
+            (InputPlace::Param(index), InputValue::Null) => self.set_argument(*index, Word::Number(0)),
+            (InputPlace::Param(index), InputValue::Number(_, number)) => {
+                self.set_argument(*index, Word::Number(number))
+            }
+            (InputPlace::Cell { .. }, InputValue::NotNull) => _ = self.pointed_to(place),
+            (InputPlace::Cell { holder, offset }, value) => {
+                let Some(holder) = self.pointed_to(holder) else { return };
+                let Ok(offset) = u64::try_from(*offset) else { return };
+                let (bytes, number) = match value {
+                    InputValue::Number(bits, number) => ((bits / 8).max(1).next_power_of_two(), number),
+                    _ => (8, 0),
+                };
+                self.put(holder, offset, bytes, Word::Number(number));
+            }
+            (InputPlace::Global(_) | InputPlace::Result { .. }, _) => {}
+        }
+    }
+
+    fn set_argument(&mut self, index: u32, word: Word) {
+        if let Some(argument) = self.arguments.get_mut(index as usize) {
+            *argument = Some(word);
+        }
+    }
+
+    fn is_function(&mut self, place: &InputPlace) -> bool {
+        self.word(place) == Some(Word::Function)
+    }
+
+    /// What a value is, as far as it was decided.
+    fn word(&mut self, place: &InputPlace) -> Option<Word> {
+        match place {
+            InputPlace::Param(index) => *self.arguments.get(*index as usize)?,
+            InputPlace::Global(_) | InputPlace::Result { .. } => None,
+            InputPlace::Cell { holder, offset } => {
+                let offset = u64::try_from(*offset).ok()?;
+                match self.pointed_to(holder)? {
+                    Holder::Block(block) => self.plan.word(block, offset),
+                    Holder::Variable(variable) => self.plan.variable_word(variable, offset),
+                }
+            }
+        }
+    }
+
+    /// What a value points to; a block is made where it is null.
+    fn pointed_to(&mut self, place: &InputPlace) -> Option<Holder> {
+        if let InputPlace::Global(global) = place {
+            return self.variables.iter().position(|own| own == global).map(Holder::Variable);
+        }
+        if let InputPlace::Result { nth, call } = place {
+            return self.result(*nth, *call).map(Holder::Block);
+        }
+        if let Some(Word::Block(block)) = self.word(place) {
+            return Some(Holder::Block(block));
+        }
+        match place {
+            InputPlace::Param(index) => {
+                let block = self.plan.block(PLAIN_BYTES)?;
+                self.set_argument(*index, Word::Block(block));
+                Some(Holder::Block(block))
+            }
+            InputPlace::Global(_) | InputPlace::Result { .. } => None,
+            InputPlace::Cell { holder, offset } => {
+                let holder = self.pointed_to(holder)?;
+                let offset = u64::try_from(*offset).ok()?;
+                let block = self.plan.block(PLAIN_BYTES)?;
+                self.put(holder, offset, 8, Word::Block(block));
+                Some(Holder::Block(block))
+            }
+        }
+    }
+
+    /// The block that the result of a call points to.
+    fn result(&mut self, nth: u32, call: InstId) -> Option<usize> {
+        if let Some(block) = self.results.get(&(nth, call)) {
+            return Some(*block);
+        }
+        let block = self.plan.block(PLAIN_BYTES)?;
+        self.results.insert((nth, call), block);
+        Some(block)
+    }
+
+    /// The plan, and the blocks that results of calls point to.
+    pub(crate) fn finish(mut self) -> (Plan, BTreeMap<(u32, InstId), usize>) {
+        for (index, word) in self.arguments.iter().enumerate() {
+            self.plan.argument(index, word.unwrap_or(Word::Number(0)));
+        }
+        (self.plan, self.results)
+    }
+}
