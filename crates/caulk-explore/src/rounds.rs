@@ -2,13 +2,17 @@
 
 use std::rc::Rc;
 
-use caulk_ir::{BinaryOp, BlockId, Inst, InstId, Operand, Type};
+use caulk_ir::{BinaryOp, BlockId, Constant, Inst, InstId, Operand, Type};
+use caulk_solver::TermId;
 
 use crate::frame::{is_pointer, type_of};
 use crate::memory::{Content, Memory};
 use crate::search::Search;
 use crate::state::{Fate, Round, State};
 use crate::symbols::{Key, Part};
+
+/// Choices within a loop that are looked through.
+const MAX_CHOICES: usize = 16;
 
 impl Search<'_, '_> {
     /// One more round of a loop. False: there were enough.
@@ -42,7 +46,11 @@ impl Search<'_, '_> {
             }
             let moment = self.machine.moment(state, inst);
             let unknown = self.machine.unknown(&moment, Part::Value, *ty);
-            if self.only_grows(inst, header) && self.machine.pool.width(value) == self.machine.pool.width(unknown) {
+            if let Some((low, high)) = self.constant_range(inst) {
+                self.assume_between(state, unknown, low, high);
+            } else if self.only_grows(inst, header)
+                && self.machine.pool.width(value) == self.machine.pool.width(unknown)
+            {
                 let grown = self.machine.pool.sge(unknown, value);
                 state.facts.assume(&mut self.machine.pool, grown);
             }
@@ -70,10 +78,43 @@ impl Search<'_, '_> {
         }
     }
 
+    /// The least and the greatest of the constants that are all a variable is ever set to: `found = 1`.
+    fn constant_range(&self, phi: InstId) -> Option<(i64, i64)> {
+        let body = self.machine.frame.body;
+        let Inst::Phi { ty: Type::Int(_), .. } = body.insts[phi] else { return None };
+        let mut choices = vec![phi];
+        let mut range: Option<(i64, i64)> = None;
+        let mut next = 0;
+        while let Some(&choice) = choices.get(next) {
+            next += 1;
+            let Inst::Phi { incoming, .. } = &body.insts[choice] else { return None };
+            for (_, operand) in incoming {
+                match (operand, body.constant(*operand).and_then(Constant::as_signed)) {
+                    (Operand::Value(value), _) if choices.contains(value) => {}
+                    (Operand::Value(value), _) if choices.len() < MAX_CHOICES => choices.push(*value),
+                    (_, Some(number)) => {
+                        let (low, high) = range.unwrap_or((number, number));
+                        range = Some((low.min(number), high.max(number)));
+                    }
+                    _ => return None,
+                }
+            }
+        }
+        range
+    }
+
+    fn assume_between(&mut self, state: &mut State, value: TermId, low: i64, high: i64) {
+        let pool = &mut self.machine.pool;
+        let width = pool.width(value);
+        let (least, most) = (pool.constant(width, low as u64), pool.constant(width, high as u64));
+        let bounds = [pool.sge(value, least), pool.sle(value, most)];
+        for bound in bounds {
+            state.facts.assume(&mut self.machine.pool, bound);
+        }
+    }
+
     /// Whether a loop's counter is only ever added to.
     fn only_grows(&self, phi: InstId, header: BlockId) -> bool {
-        /// Choices within the loop that are looked through.
-        const MAX_CHOICES: usize = 16;
         let body = self.machine.frame.body;
         let Inst::Phi { incoming, ty: Type::Int(_) } = &body.insts[phi] else { return false };
         let back = incoming.iter().filter(|(from, _)| self.machine.frame.is_back_edge(*from, header));

@@ -99,6 +99,24 @@ impl Relation {
         signs.into_iter().chain([Relation::NONZERO]).find(|r| self.implies(*r) && other.implies(*r))
     }
 
+    /// The nearest relation implied by both, numbers between the two included.
+    pub fn hull(self, other: Relation) -> Option<Relation> {
+        let ends = |relation: Relation| match relation {
+            Relation::Eq(c) => Some((c, c)),
+            Relation::Range(low, high) => Some((low, high)),
+            Relation::Ne(_) => None,
+        };
+        let cover = self.cover(other);
+        match (ends(self), ends(other)) {
+            (Some((a, b)), Some((c, d))) if (a.min(c), b.max(d)) != (i64::MIN, i64::MAX) => {
+                let hull = Relation::Range(a.min(c), b.max(d));
+                // Not to be 0 may say more.
+                cover.filter(|cover| !hull.implies(*cover) || cover.implies(hull)).or(Some(hull))
+            }
+            _ => cover,
+        }
+    }
+
     /// The opposite, where one relation can say it.
     pub fn negate(self) -> Option<Relation> {
         match self {
@@ -147,6 +165,9 @@ mod tests {
             for &b in &relations {
                 if a.contradicts(b) {
                     assert!(sample.iter().all(|&v| !(a.holds(v) && b.holds(v))), "{a} and {b}");
+                }
+                if let Some(hull) = a.hull(b) {
+                    assert!(a.implies(hull) && b.implies(hull), "{a} or {b}");
                 }
                 if let Some(both) = a.meet(b) {
                     assert!(sample.iter().all(|&v| both.holds(v) == (a.holds(v) && b.holds(v))), "{a} and {b}");

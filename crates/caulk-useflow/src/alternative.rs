@@ -4,8 +4,9 @@ use caulk_ir::{InstId, VarId};
 use caulk_memory::{Cell, ValueId};
 use smallvec::SmallVec;
 
+use crate::apart::Apart;
 use crate::fact_list::keep_shared;
-use crate::facts::{FactList, KeyId};
+use crate::facts::FactList;
 
 /// The finite-state machine of an object (SMOKE's, with Melton's states).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -210,7 +211,7 @@ impl Alternative {
         self.status == other.status && self.names == other.names && self.cells == other.cells
     }
 
-    fn absorb(&mut self, other: &Alternative, apart: &[(KeyId, i64)]) -> bool {
+    fn absorb(&mut self, other: &Alternative, apart: &Apart) -> bool {
         let mut changed = keep_shared(&mut self.facts, &other.facts, apart);
         let before = self.aliases.len();
         self.aliases.retain(|alias| other.aliases.contains(alias));
@@ -251,7 +252,7 @@ pub(crate) fn merge(
     into: &mut Vec<Alternative>,
     new: &mut Alternative,
     max: usize,
-    apart: &[(KeyId, i64)],
+    apart: &Apart,
     cut: &mut bool,
 ) -> bool {
     new.is_new = true;
@@ -269,7 +270,7 @@ pub(crate) fn merge(
 }
 
 /// Merges all alternatives of one status, so that a block that keeps changing settles.
-pub(crate) fn collapse(alternatives: &mut Vec<Alternative>, apart: &[(KeyId, i64)]) {
+pub(crate) fn collapse(alternatives: &mut Vec<Alternative>, apart: &Apart) {
     let mut merged: Vec<Alternative> = Vec::new();
     for alternative in alternatives.drain(..) {
         match merged.iter_mut().find(|a| a.status == alternative.status) {

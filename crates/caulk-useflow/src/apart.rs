@@ -5,14 +5,39 @@
 
 use caulk_ir::entity::Entity;
 use caulk_ir::{BlockId, Body, Inst, Operand, Type};
+use caulk_memory::Relation;
 
 use crate::facts::{KeyId, PARAMETER_KEYS};
 
 /// More of one switch would push better facts out.
 const MAX_APART: usize = 3;
 
-/// Parameters, and constants that they are not wherever other cases of a switch on them meet.
-pub(crate) fn cases_apart(body: &Body) -> Vec<(KeyId, i64)> {
+/// What can be said of parameters where ways meet: they never change.
+#[derive(Debug, Default)]
+pub(crate) struct Apart {
+    /// Parameters, and constants that they are not wherever other cases of a switch on them meet.
+    pub cases: Vec<(KeyId, i64)>,
+    /// Keys below this are parameters. What they are on one of two ways lies between two constants of the function, so that no loop
+    /// goes on for ever by widening it.
+    pub params: u32,
+}
+
+impl Apart {
+    pub(crate) fn new(body: &Body) -> Self {
+        let params = body.insts.values().take_while(|inst| matches!(inst, Inst::Param { .. })).count() as u32;
+        Self { cases: cases_apart(body), params: params.min(PARAMETER_KEYS) }
+    }
+
+    /// A relation that two ways share.
+    pub(crate) fn cover(&self, key: KeyId, one: Relation, other: Relation) -> Option<Relation> {
+        match key.0 < self.params {
+            true => one.hull(other),
+            false => one.cover(other),
+        }
+    }
+}
+
+fn cases_apart(body: &Body) -> Vec<(KeyId, i64)> {
     let mut found = Vec::new();
     for (block, _) in body.blocks.iter() {
         let Inst::Switch { value, cases, default, .. } = body.terminator(block) else { continue };

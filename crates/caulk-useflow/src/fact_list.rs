@@ -3,6 +3,7 @@
 use caulk_memory::Relation;
 use smallvec::SmallVec;
 
+use crate::apart::Apart;
 use crate::facts::{Fact, FactList, KeyId, PARAMETER_KEYS};
 
 /// Adds a fact; false when it contradicts what is known.
@@ -30,19 +31,19 @@ pub(crate) fn learn(facts: &mut FactList, fact: Fact, max: usize) -> bool {
 
 /// Keeps what another way shares: for each value both know something of, the nearest relation that covers both. `apart`: values
 /// and numbers that they are worth being known not to be. True when something changed.
-pub(crate) fn keep_shared(facts: &mut FactList, other: &FactList, apart: &[(KeyId, i64)]) -> bool {
+pub(crate) fn keep_shared(facts: &mut FactList, other: &FactList, apart: &Apart) -> bool {
     let alike = alike(facts, other);
     if alike == facts.len() {
         return false;
     }
-    let excluded = apart.iter().map(|(key, number)| (*key, Relation::Ne(*number)));
+    let excluded = apart.cases.iter().map(|(key, number)| (*key, Relation::Ne(*number)));
     let excluded: SmallVec<[Fact; 2]> = excluded.filter(|fact| says(facts, fact) && says(other, fact)).collect();
     let keys = other.iter().map(|f| f.0).collect::<SmallVec<[KeyId; 16]>>();
     let (mut kept, mut changed) = (alike, false);
     for at in alike..facts.len() {
         let (key, relation) = facts[at];
         let same = keys.iter().enumerate().filter(|(_, k)| **k == key);
-        let both = same.map(|(at, _)| other[at].1).find_map(|r| relation.cover(r));
+        let both = same.map(|(at, _)| other[at].1).find_map(|r| apart.cover(key, relation, r));
         changed |= both != Some(relation);
         if let Some(both) = both {
             facts[kept] = (key, both);
@@ -118,7 +119,7 @@ mod tests {
             for other in lists.map(FactList::from_slice) {
                 let mut kept = FactList::from_slice(one);
                 let expected = shared_one_by_one(&kept, &other);
-                let changed = keep_shared(&mut kept, &other, &[]);
+                let changed = keep_shared(&mut kept, &other, &Apart::default());
                 assert_eq!(kept, expected, "{one:?} and {other:?}");
                 assert_eq!(changed, expected.as_slice() != one);
             }

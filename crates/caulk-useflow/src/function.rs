@@ -13,11 +13,11 @@ use caulk_summary::{Action, Destination, Guard, Subject, Summary};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::apart::cases_apart;
+use crate::apart::Apart;
 use crate::callbacks::{Special, special};
 use crate::config::UseflowConfig;
 use crate::exceptions::throwing_calls;
-use crate::facts::{FactList, KeyId, Keys, number_of};
+use crate::facts::{FactList, Keys, number_of};
 use crate::freeing_loops::FreeingLoops;
 use crate::liveness::Liveness;
 use crate::modified::Modified;
@@ -45,8 +45,8 @@ pub(crate) struct View<'a> {
     pub liveness: Liveness,
     pub steps: Steps,
     pub freeing_loops: FreeingLoops,
-    /// What parameters are known not to be behind a switch: see [`crate::apart`].
-    pub apart: Vec<(KeyId, i64)>,
+    /// What is known of parameters where ways meet: see [`crate::apart`].
+    pub apart: Apart,
     /// The effect of each call, by instruction; None where there is none.
     pub calls: EntityVec<InstId, Option<Rc<CallEffect<'a>>>>,
     /// Blocks run so far, for all objects.
@@ -136,7 +136,7 @@ impl<'a> View<'a> {
             liveness: Liveness::new(body, &homes),
             steps: Steps::new(body),
             freeing_loops: FreeingLoops::default(),
-            apart: cases_apart(body),
+            apart: Apart::new(body),
             homes,
             order,
             blocks_by_order,

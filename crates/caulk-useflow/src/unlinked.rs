@@ -7,7 +7,7 @@ use caulk_ir::{Inst, InstId, Operand, Type, VarId};
 use caulk_memory::{Cell, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::{FuncId, GlobalVarId, TypeId};
-use caulk_summary::BlockId;
+use caulk_summary::{BlockId, Destination, Subject};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::alternative::{Alternative, Status};
@@ -61,6 +61,9 @@ impl Summarizer<'_> {
         let mut first = Alternative::new(self.history.add(NONE, taken.store, Event::Given));
         first.own = Some(taken.node);
         let variable = variable_of(&self.view, taken.name);
+        if self.is_freed_before(taken) {
+            return Some(Unlink { end: End::Freed, ..taken.unlink(variable) });
+        }
         first.vars.extend(variable);
         first.add_name(taken.name);
         let flow = Propagation::run(&mut self.view, &mut self.history, Start::After(taken.store), vec![first]);
@@ -72,6 +75,22 @@ impl Summarizer<'_> {
         let is_left =
             !flow.exits.is_empty() && flow.exits.iter().all(|exit| matches!(self.fate(exit, None), Fate::Leaked));
         (is_left && !is_taken).then(|| taken.unlink(variable))
+    }
+
+    /// `next = list->first->next; free(list->first); list->first = next;`
+    fn is_freed_before(&mut self, taken: &Taken) -> bool {
+        let body = self.view.body;
+        let here = self.view.homes[taken.store];
+        let calls: Vec<InstId> = body.blocks[here].insts().take_while(|inst| *inst != taken.store).collect();
+        calls.into_iter().any(|call| {
+            let Some(effect) = self.view.calls[call].clone() else { return false };
+            effect.summary.actions.iter().any(|action| match (&action.subject, &action.to) {
+                (Subject::Value(path), Destination::Free { .. }) => {
+                    self.view.resolve_value(call, path) == Some(taken.node)
+                }
+                _ => false,
+            })
+        })
     }
 }
 

@@ -113,6 +113,8 @@ const FORGOTTEN: &[&str] = &[
     // Nor that a resize failed, once it is also known not to be one to nothing.
     "useflow.max_facts: library / Found in a block, or not: read_line",
     // Nor that a buffer is given.
+    // Nor which of several modes allocate.
+    "useflow.max_facts: guards / Two of many modes: right",
     // Nor that there is a string to point into.
     "useflow.max_facts: guards / A result inside a string is not null: right",
     "useflow.max_facts: handed-out / A buffer that is allocated where none is given: right",

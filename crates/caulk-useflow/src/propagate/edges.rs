@@ -141,7 +141,7 @@ impl Propagation<'_, '_> {
         let excluded = cases.iter().take(MAX_EXCLUDED).filter(|_| cases.len() <= MAX_EXCLUDED);
         let mut facts: FactList =
             key.map(|k| excluded.map(|(case, _)| (k, Relation::Ne(number(*case)))).collect()).unwrap_or_default();
-        let apart = self.view.apart.iter().filter(|(k, _)| Some(*k) == key && cases.len() > MAX_EXCLUDED);
+        let apart = self.view.apart.cases.iter().filter(|(k, _)| Some(*k) == key && cases.len() > MAX_EXCLUDED);
         facts.extend(apart.map(|(k, case)| (*k, Relation::Ne(*case))));
         let known = key.and_then(|k| current.facts.iter().find(|f| f.0 == k && matches!(f.1, Relation::Eq(_))));
         let is_case = known.is_some_and(|f| cases.iter().any(|(case, _)| f.1 == Relation::Eq(number(*case))));
