@@ -236,8 +236,12 @@ impl Machine<'_> {
     fn array_of(&self, address: TermId) -> Option<TermId> {
         let (address, _) = self.pool.split_offset(address);
         let Node::Binary(TermOp::Add, _, x, y) = self.pool.node(address) else { return None };
-        let is_pointer = |term: TermId| self.root(term) == Some(term);
-        [x, y].into_iter().find(|term| is_pointer(*term) && self.pool.width(*term) == 64)
+        // Results and unknowns may be numbers as well.
+        let is_pointer = |term: TermId| {
+            let is_vague = matches!(self.origin(term), Origin::Result(_) | Origin::Unknown);
+            self.root(term) == Some(term) && !is_vague
+        };
+        [x, y].into_iter().find(|term| is_pointer(*term))
     }
 
     /// A condition of a callee, with what the caller knows of addresses.

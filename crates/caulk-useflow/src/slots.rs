@@ -107,7 +107,7 @@ pub(crate) fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
         for action in &effect.summary.actions {
             let Subject::Value(path) = &action.subject else { continue };
             if matches!(action.to, Destination::Free { .. } | Destination::Unknown) {
-                slots.maybe_ended.extend(type_at(view, call, path));
+                slots.maybe_ended.extend(types_at(view, call, path));
             }
             let Destination::Free { deep } = &action.to else { continue };
             let is_of_destroyed = !path.steps.is_empty() && is_destructor_call(view.program, view.id, call);
@@ -151,6 +151,21 @@ pub(crate) fn type_at(view: &mut View<'_>, call: InstId, path: &AccessPath) -> O
     }
 }
 
+/// All structures that a value may be taken for: as its fields are used, and as variables, fields and parameters are declared.
+fn types_at(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Vec<TypeId> {
+    match view.resolve(call, path) {
+        Some(Resolved::Operand(operand)) => {
+            let Some(base) = view.values.of_operand(operand).map(|cell| cell.base) else { return Vec::new() };
+            let mut types = declared_structures(view, base);
+            types.extend(view.values.structure(base));
+            types.extend(pointee_of(view, base));
+            types
+        }
+        Some(Resolved::Cell(cell)) => pointee_in(view, cell).into_iter().collect(),
+        None => Vec::new(),
+    }
+}
+
 /// The structure that a parameter, or the field that a value was read from, is declared to point to.
 fn pointee_of(view: &View<'_>, base: ValueId) -> Option<TypeId> {
     match view.values.node(base) {
@@ -165,7 +180,26 @@ fn pointee_of(view: &View<'_>, base: ValueId) -> Option<TypeId> {
     }
 }
 
+/// The structure that what is in a cell is declared to point to: a field, what a `T **` points to, or a variable.
 fn pointee_in(view: &View<'_>, cell: Cell) -> Option<TypeId> {
+    let info = view.program.function(view.id);
+    let (pointee, depth) = match view.values.node(cell.base) {
+        ValueNode::Param(index) => (info.declaration.params.get(index as usize)?.pointee, 2),
+        ValueNode::Local(inst) => match view.body.insts[inst] {
+            Inst::Local { var: Some(var), .. } => (view.body.vars[var].pointee, 1),
+            _ => return pointee_of_field(view, cell),
+        },
+        _ => return pointee_of_field(view, cell),
+    };
+    match pointee.target {
+        Some(ty) if pointee.depth == depth && cell.offset == Offset::Known(0) => {
+            Some(view.program.resolve_struct(info.unit, ty))
+        }
+        _ => pointee_of_field(view, cell),
+    }
+}
+
+fn pointee_of_field(view: &View<'_>, cell: Cell) -> Option<TypeId> {
     let (ty, offset) = view.values.field(cell)?;
     let field = view.program.type_info(ty).fields.iter().find(|field| field.offset == offset)?;
     field.target.filter(|_| field.pointee.depth == 1)
@@ -327,15 +361,21 @@ pub(crate) fn whole_structure(view: &View<'_>, base: ValueId) -> Option<TypeId> 
 
 /// The structure a variable that holds the value is declared to point to.
 fn declared_structure(view: &View<'_>, base: ValueId) -> Option<TypeId> {
+    declared_structures(view, base).first().copied()
+}
+
+/// The structures that all variables which hold the value are declared to point to.
+fn declared_structures(view: &View<'_>, base: ValueId) -> Vec<TypeId> {
     let unit = view.program.function(view.id).unit;
     let values = choices(view, base);
-    view.body.insts.values().find_map(|inst| match inst {
+    let declared = |inst: &Inst| match inst {
         Inst::Bind { var, value } if view.values.of_operand(*value).is_some_and(|c| values.contains(&c.base)) => {
             let pointee = view.body.vars[*var].pointee;
             pointee.target.filter(|_| pointee.depth == 1).map(|ty| view.program.resolve_struct(unit, ty))
         }
         _ => None,
-    })
+    };
+    view.body.insts.values().filter_map(declared).collect()
 }
 
 /// A value, and those it is chosen from: the variable of a loop is assigned before the loop and at the end of each round.
