@@ -89,11 +89,6 @@ impl Machine<'_> {
         }
         let width = width_of(ty)?;
         match &info.declaration.init {
-            Initialiser::Text(text) if width == 8 => {
-                let text = self.frame.program.unit(info.unit).str(*text);
-                let byte = byte_of(text, usize::try_from(key.offset).ok()?)?;
-                Some(self.pool.constant(width, u64::from(byte)))
-            }
             Initialiser::Zero => Some(self.pool.constant(width, 0)),
             Initialiser::Items { items, complete } => {
                 let item = items.iter().find(|item| i64::try_from(item.offset) == Ok(key.offset));
@@ -349,15 +344,5 @@ impl Machine<'_> {
             bytes => self.forget_range(state, dst, bytes, inst),
         }
         self.touch(state);
-    }
-}
-
-/// A byte of a literal, its final zero included. None: not known, since long literals are cut and others are not kept as they are.
-fn byte_of(text: &str, at: usize) -> Option<u8> {
-    let is_known = text.is_ascii() && text.len() < Initialiser::MAX_TEXT;
-    match text.as_bytes().get(at) {
-        _ if !is_known => None,
-        Some(byte) => Some(*byte),
-        None => (at == text.len()).then_some(0),
     }
 }

@@ -66,7 +66,6 @@ const SHRINKS: &[Shrink] = &[
 /// freed for which constants. A condition that only its execution refutes is so taken for one that may hold.
 const NOT_EXECUTED: &[&str] = &[
     "explore.concrete_rounds: guards / Given: how many bytes to read: right",
-    "explore.max_callee_size: guards / The bytes of a literal: right",
     "explore.max_callee_size: guards / What a callee writes is known no longer: field",
     "explore.max_callee_size: guards / What a callee writes is known no longer: global",
     "explore.max_callee_size: melton / A global goes to a global: moves",
@@ -76,7 +75,6 @@ const NOT_EXECUTED: &[&str] = &[
     "explore.max_callee_size: structures / A tag that says there is no block: right",
     "explore.max_callee_size: structures / Memory that is cleared: right",
     "explore.max_callee_size: structures / Written through an address that lies in memory: right",
-    "explore.max_callee_steps: guards / The bytes of a literal: right",
     "explore.max_callee_steps: guards / What a callee writes is known no longer: field",
     "explore.max_callee_steps: guards / What a callee writes is known no longer: global",
     "explore.max_callee_steps: melton / A global goes to a global: moves",
@@ -85,7 +83,6 @@ const NOT_EXECUTED: &[&str] = &[
     "explore.max_callee_steps: structures / A tag that is one bit of a flag, asked for by a function: right",
     "explore.max_callee_steps: structures / A tag that says there is no block: right",
     "explore.max_callee_steps: structures / Written through an address that lies in memory: right",
-    "explore.max_effects: guards / The bytes of a literal: right",
     "explore.max_effects: guards / Given: how many bytes to read: right",
     "explore.max_effects: growable / The length beside a buffer says whether there is one: right",
     "explore.max_effects: melton / A global is freed: uses",
