@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use caulk_ir::{BinaryOp, BlockId, Constant, Inst, InstId, Operand, Type};
+use caulk_ir::{BinaryOp, BlockId, Inst, InstId, Operand, Type};
 use caulk_solver::TermId;
 
 use crate::frame::{is_pointer, type_of};
@@ -10,9 +10,6 @@ use crate::memory::{Content, Memory};
 use crate::search::Search;
 use crate::state::{Fate, Round, State};
 use crate::symbols::{Key, Part};
-
-/// Choices within a loop that are looked through.
-const MAX_CHOICES: usize = 16;
 
 impl Search<'_, '_> {
     /// One more round of a loop. False: there were enough.
@@ -82,25 +79,8 @@ impl Search<'_, '_> {
     fn constant_range(&self, phi: InstId) -> Option<(i64, i64)> {
         let body = self.machine.frame.body;
         let Inst::Phi { ty: Type::Int(_), .. } = body.insts[phi] else { return None };
-        let mut choices = vec![phi];
-        let mut range: Option<(i64, i64)> = None;
-        let mut next = 0;
-        while let Some(&choice) = choices.get(next) {
-            next += 1;
-            let Inst::Phi { incoming, .. } = &body.insts[choice] else { return None };
-            for (_, operand) in incoming {
-                match (operand, body.constant(*operand).and_then(Constant::as_signed)) {
-                    (Operand::Value(value), _) if choices.contains(value) => {}
-                    (Operand::Value(value), _) if choices.len() < MAX_CHOICES => choices.push(*value),
-                    (_, Some(number)) => {
-                        let (low, high) = range.unwrap_or((number, number));
-                        range = Some((low.min(number), high.max(number)));
-                    }
-                    _ => return None,
-                }
-            }
-        }
-        range
+        let numbers = body.constants_of(phi)?;
+        Some((*numbers.iter().min()?, *numbers.iter().max()?))
     }
 
     fn assume_between(&mut self, state: &mut State, value: TermId, low: i64, high: i64) {
@@ -115,6 +95,8 @@ impl Search<'_, '_> {
 
     /// Whether a loop's counter is only ever added to.
     fn only_grows(&self, phi: InstId, header: BlockId) -> bool {
+        /// Choices within the loop that are looked through.
+        const MAX_CHOICES: usize = 16;
         let body = self.machine.frame.body;
         let Inst::Phi { incoming, ty: Type::Int(_) } = &body.insts[phi] else { return false };
         let back = incoming.iter().filter(|(from, _)| self.machine.frame.is_back_edge(*from, header));

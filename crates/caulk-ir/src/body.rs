@@ -80,6 +80,28 @@ impl Body {
         }
     }
 
+    /// The numbers that are all a value can be, through phis: `found = 1`. None: it may be something else.
+    pub fn constants_of(&self, value: InstId) -> Option<Vec<i64>> {
+        /// Phis that are looked through.
+        const MAX_CHOICES: usize = 16;
+        let mut choices = vec![value];
+        let mut numbers = Vec::new();
+        let mut next = 0;
+        while let Some(&choice) = choices.get(next) {
+            next += 1;
+            let Inst::Phi { incoming, .. } = &self.insts[choice] else { return None };
+            for (_, operand) in incoming {
+                match (operand, self.constant(*operand).and_then(Constant::as_signed)) {
+                    (Operand::Value(value), _) if choices.contains(value) => {}
+                    (Operand::Value(value), _) if choices.len() < MAX_CHOICES => choices.push(*value),
+                    (_, Some(number)) => numbers.push(number),
+                    _ => return None,
+                }
+            }
+        }
+        Some(numbers)
+    }
+
     /// The block each instruction stands in; parameters count to the entry.
     pub fn inst_blocks(&self) -> EntityVec<InstId, BlockId> {
         let mut of: EntityVec<InstId, BlockId> = vec![Body::ENTRY; self.insts.len()].into();

@@ -174,25 +174,10 @@ fn class(view: &mut View<'_>, exit: InstId, alternative: &Alternative) -> Class 
 
 /// The one of the constants that are all a value can be for which a relation holds: `found = 1`, and `found` is not 0.
 fn only_constant(body: &Body, value: Operand, relation: Relation) -> Option<Relation> {
-    /// Choices that are looked through.
-    const MAX_CHOICES: usize = 16;
-    let mut choices: Vec<InstId> = value.value().into_iter().collect();
-    let mut only: Option<i64> = None;
-    let mut next = 0;
-    while let Some(&choice) = choices.get(next) {
-        next += 1;
-        let Inst::Phi { incoming, .. } = &body.insts[choice] else { return None };
-        for (_, operand) in incoming {
-            match (operand, body.constant(*operand).and_then(number_of)) {
-                (Operand::Value(value), _) if choices.contains(value) => {}
-                (Operand::Value(value), _) if choices.len() < MAX_CHOICES => choices.push(*value),
-                (_, Some(number)) if !relation.holds(number) => {}
-                (_, Some(number)) if only.is_none_or(|known| known == number) => only = Some(number),
-                _ => return None,
-            }
-        }
-    }
-    only.map(Relation::Eq)
+    let numbers = body.constants_of(value.value()?)?;
+    let mut possible = numbers.into_iter().filter(|number| relation.holds(*number));
+    let first = possible.next()?;
+    possible.all(|number| number == first).then_some(Relation::Eq(first))
 }
 
 /// Whether a value is the address of an element or field of something that is known to be there.
