@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
+mod inject;
 mod juliet;
 mod probes;
 mod realleaks;
@@ -29,6 +30,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Chore {
     Bench(Box<bench::arguments::Bench>),
+    Inject(inject::Inject),
     Juliet(juliet::Juliet),
     Probes(probes::Probes),
     Realleaks(realleaks::Realleaks),
@@ -42,6 +44,7 @@ enum Chore {
 fn main() -> ExitCode {
     let done = match Arguments::parse().chore {
         Chore::Bench(arguments) => bench::run(&arguments).map(|()| true),
+        Chore::Inject(arguments) => inject::run(&arguments).map(|()| true),
         Chore::Juliet(arguments) => juliet::run(&arguments).map(|()| true),
         Chore::Probes(arguments) => probes::run(&arguments).map(|()| true),
         Chore::Realleaks(arguments) => realleaks::run(&arguments).map(|()| true),

@@ -70,28 +70,26 @@ impl Change {
         }
     }
 
-    fn add(&mut self, other: Change) {
-        self.gained += other.gained;
-        self.lost += other.lost;
-        self.known_gained += other.known_gained;
-        self.known_lost += other.known_lost;
-    }
-
-    fn cells(self) -> [String; 2] {
+    /// `+2 -1`, and known leaks in brackets where they differ; nothing where nothing does.
+    fn cell(self) -> String {
         let pair = |gained: usize, lost: usize| match (gained, lost) {
-            (0, 0) => "0".to_owned(),
-            _ => format!("+{gained} -{lost}"),
+            (0, 0) => String::new(),
+            (gained, 0) => format!("+{gained}"),
+            (0, lost) => format!("-{lost}"),
+            (gained, lost) => format!("+{gained} -{lost}"),
         };
-        [pair(self.gained, self.lost), pair(self.known_gained, self.known_lost)]
+        match pair(self.known_gained, self.known_lost) {
+            known if known.is_empty() => pair(self.gained, self.lost),
+            known => format!("{} (known {known})", pair(self.gained, self.lost)),
+        }
     }
 }
 
-/// What a rule did with all rules on, and what changes without it.
+/// What a rule did with all rules on, and what changes without it on each project, by the project's number.
 #[derive(Debug, Default)]
 struct Row {
     uses: u64,
-    came_from: Change,
-    elsewhere: Change,
+    changes: BTreeMap<usize, Change>,
 }
 
 struct Project {
@@ -124,11 +122,7 @@ pub(crate) fn run(arguments: &Rules) -> Result<()> {
             let change = Change::between(&with, &runner.check(Some(rule))?);
             let row = rows.get_mut(rule).with_context(|| format!("a report counts {rule}, which is no rule"))?;
             row.uses += count;
-            if project.is_origin {
-                row.came_from.add(change)
-            } else {
-                row.elsewhere.add(change)
-            }
+            row.changes.insert(number, change);
             eprintln!("{} without {rule}: {change:?}", project.name);
         }
         // After each project: a run that is broken off keeps what it has measured.
@@ -218,19 +212,23 @@ fn document(
     };
     let mut text = String::from("# What each rule is worth\n\n");
     text.push_str("Written by `cargo xtask rules`; `caulk rules` says what each rule is for. `+a -b`: without the rule there are a\n");
-    text.push_str("findings that were not there with it, and b of those with it are gone. *Uses* is how often it did something.\n\n");
+    text.push_str("findings that were not there with it, and b of those with it are gone; `-`: it did nothing there. *Uses* is how often it did something.\n\n");
     let _ = writeln!(text, "- Projects that rules came from: {}.", list(true));
     let _ = writeln!(text, "- Projects that they did not come from: {}.", list(false));
     if !has_known {
         text.push_str("- Known leaks were not compared: no list was given.\n");
     }
     text.push('\n');
-    let columns = ["rule", "uses", "came from: findings", "known leaks", "elsewhere: findings", "known leaks"];
+    let mut columns = vec!["rule", "uses"];
+    columns.extend(projects.iter().map(|p| p.name.as_str()));
     let mut table = Table::new(&columns);
     for (name, row) in rows {
         let mut cells = vec![name.clone(), row.uses.to_string()];
-        cells.extend(row.came_from.cells());
-        cells.extend(row.elsewhere.cells());
+        cells.extend((0..projects.len()).map(|number| match row.changes.get(&number) {
+            None => "-".to_owned(),
+            Some(change) if *change == Change::default() => "0".to_owned(),
+            Some(change) => change.cell(),
+        }));
         table.push(cells);
     }
     text.push_str(&table.print(Form::Markdown));
@@ -249,8 +247,8 @@ mod tests {
     fn what_changes_is_counted_in_both_directions() {
         let change = Change::between(&outcome(&["a", "b"], 2), &outcome(&["b", "c", "d"], 1));
         assert_eq!(change, Change { gained: 2, lost: 1, known_gained: 0, known_lost: 1 });
-        assert_eq!(change.cells(), ["+2 -1", "+0 -1"]);
-        assert_eq!(Change::default().cells(), ["0", "0"]);
+        assert_eq!(change.cell(), "+2 -1 (known -1)");
+        assert_eq!(Change { lost: 3, ..Change::default() }.cell(), "-3");
     }
 
     #[test]
@@ -262,10 +260,11 @@ mod tests {
             is_origin,
         };
         let findings = BTreeMap::from([("a".to_owned(), (3, 1))]);
-        let rows = BTreeMap::from([("carriers".to_owned(), Row { uses: 4, ..Row::default() })]);
+        let changes = BTreeMap::from([(0, Change { gained: 1, ..Change::default() })]);
+        let rows = BTreeMap::from([("carriers".to_owned(), Row { uses: 4, changes })]);
         let text = document(&[project("a", true)], &findings, &rows, true);
         assert!(text.contains("came from: a (3 findings, 1 known leaks found exactly)."), "{text}");
         assert!(text.contains("did not come from: none."), "{text}");
-        assert!(text.contains("| carriers |    4 |"), "{text}");
+        assert!(text.contains("| carriers |    4 | +1 |"), "{text}");
     }
 }

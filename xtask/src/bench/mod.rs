@@ -4,14 +4,14 @@ pub(crate) mod arguments;
 pub(crate) mod build;
 mod clang_flags;
 mod corpora;
-mod database;
+pub(crate) mod database;
 pub(crate) mod growth;
 pub(crate) mod machine;
 pub(crate) mod measure;
 mod packages;
 pub(crate) mod project;
 pub(crate) mod report;
-mod side_by_side;
+pub(crate) mod side_by_side;
 #[cfg(test)]
 mod smoke;
 mod sources;

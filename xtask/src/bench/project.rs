@@ -64,16 +64,26 @@ pub(crate) fn load(common: &Common, usual: &Choice, work: &Path) -> Result<Vec<P
         Common { project, .. } if !project.is_empty() => None,
         _ => Some(usual.clone()),
     };
+    chosen(choice.as_ref(), &common.project, work)
+}
+
+/// These projects of this machine, and these corpora.
+pub(crate) fn named(folders: &[PathBuf], corpora: &[String], work: &Path) -> Result<Vec<Project>> {
+    let choice = (!corpora.is_empty()).then_some(Choice::Named(corpora));
+    chosen(choice.as_ref(), folders, work)
+}
+
+fn chosen(choice: Option<&Choice>, folders: &[PathBuf], work: &Path) -> Result<Vec<Project>> {
     let mut projects = Vec::new();
     if let Some(choice) = choice {
         let bench = repository().join("bench");
         let corpora = corpora::read(&bench.join("corpora.toml"))?;
         let packages = Packages::fetch(&bench.join("corpora/Cargo.toml"))?;
-        for corpus in corpora::choose(&corpora, &choice)? {
+        for corpus in corpora::choose(&corpora, choice)? {
             projects.push(Project::from_corpus(corpus, &packages, work)?);
         }
     }
-    for folder in &common.project {
+    for folder in folders {
         projects.push(Project::from_folder(folder, work)?);
     }
     Ok(projects)
