@@ -237,7 +237,7 @@ fn effect_of(machine: &mut Machine<'_>, end: &End) -> Effect {
         }
     }
     let copies = state.copies.to_vec();
-    let edges = state.trail.edges();
+    let edges = state.trail.edges(0);
     let zeroes = zeroes_for_callers(machine, state);
     Effect { literals: Vec::new(), result: end.result, writes, zeroes, copies, fates, failed, edges, held_somewhere }
 }

@@ -13,7 +13,7 @@ use crate::state::State;
 use crate::symbols::Origin;
 
 /// Loads between a parameter or variable and a value that is named.
-const MAX_LOADS: u32 = 8;
+pub(crate) const MAX_LOADS: u32 = 8;
 /// Tried where the solver has no example.
 const USUAL_VALUES: [u64; 3] = [0, 1, 2];
 
@@ -123,7 +123,7 @@ impl Machine<'_> {
     }
 
     /// Where a value comes from. What a callee may have changed is taken to be as it was: most leave it alone.
-    fn place_of(&self, term: TermId, loads: u32) -> Option<InputPlace> {
+    pub(crate) fn place_of(&self, term: TermId, loads: u32) -> Option<InputPlace> {
         let Node::Symbol(_) = self.pool.node(term) else { return None };
         let key = match self.origin(term) {
             Origin::Param(index) => return Some(InputPlace::Param(index)),

@@ -54,7 +54,7 @@ mod written;
 pub use config::ExploreConfig;
 pub use inputs::{InputPlace, InputValue, Inputs};
 pub use misuse::{Misuse, MisuseKind, Misused, misuses};
-pub use mstg::mstg_dot;
+pub use mstg::{JointState, ObjectState, StateGraph, TrackedObject, Transition, state_graph};
 pub use refused::Edge;
 pub use verdict::{Exploration, Layer, Statistics, Verdict, Witness, explore, explore_one};
 pub use witness::Event;

@@ -16,7 +16,7 @@ use crate::found::Found;
 use crate::frame::Frame;
 use crate::machine::Machine;
 use crate::misuse::Misuses;
-use crate::mstg::{ObjectStates, Transitions, note};
+use crate::mstg::{JointState, Transitions};
 use crate::refused::Edges;
 use crate::replay::Replaying;
 use crate::state::{Round, State};
@@ -219,7 +219,7 @@ impl<'a, 'g> Search<'a, 'g> {
         for state in &mut after {
             self.note_freed(&freeing, state, inst);
         }
-        for state in &after {
+        for state in &mut after {
             self.note_change(&before, state, inst, None);
         }
         after
@@ -232,21 +232,22 @@ impl<'a, 'g> Search<'a, 'g> {
         self.note_change(&before, state, inst, None);
     }
 
-    fn observed(&self, state: &State, result: Option<Option<TermId>>) -> Option<ObjectStates> {
+    fn observed(&self, state: &State, result: Option<Option<TermId>>) -> Option<JointState> {
         self.transitions.is_some().then(|| self.machine.object_states(state, result))
     }
 
     fn note_change(
         &mut self,
-        before: &Option<ObjectStates>,
-        after: &State,
+        before: &Option<JointState>,
+        state: &mut State,
         inst: InstId,
         result: Option<Option<TermId>>,
     ) {
         let Some(before) = before else { return };
-        let after = self.machine.object_states(after, result);
-        if let Some(transitions) = &mut self.transitions {
-            note(transitions, before, &after, inst);
+        let after = self.machine.object_states(state, result);
+        if let Some(transitions) = self.transitions.as_mut().filter(|_| *before != after) {
+            transitions.note(before, &after, inst, state.trail.edges(state.noted));
+            state.noted = state.trail.len();
         }
     }
 
@@ -409,11 +410,11 @@ impl<'a, 'g> Search<'a, 'g> {
         values
     }
 
-    fn end(&mut self, state: State, inst: InstId, result: Option<TermId>) {
+    fn end(&mut self, mut state: State, inst: InstId, result: Option<TermId>) {
         match self.goal {
             Goal::Effects => {
                 let before = self.observed(&state, None);
-                self.note_change(&before, &state, inst, Some(result));
+                self.note_change(&before, &mut state, inst, Some(result));
                 self.note_dangling(&state, inst, result);
                 self.ends.push(End { state, result });
             }

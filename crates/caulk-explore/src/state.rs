@@ -54,6 +54,8 @@ pub(crate) struct State {
     pub dereferenced: Rc<Vec<TermId>>,
     /// Runs of bytes copied out of memory that callers know: where to, where from, how many.
     pub copies: Rc<Vec<(Key, Key, u64)>>,
+    /// Events of the trail when the state of an object changed last, where that is noted ([`crate::mstg`]).
+    pub noted: u32,
     /// What misuse is found by; empty unless somebody looks for it.
     pub watched: Rc<Watched>,
 }
@@ -89,6 +91,7 @@ impl State {
             failures: SmallVec::new(),
             dereferenced: Rc::default(),
             copies: Rc::default(),
+            noted: 0,
             watched: Rc::default(),
         }
     }

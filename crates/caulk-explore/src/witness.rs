@@ -68,13 +68,13 @@ impl Trail {
         decisions
     }
 
-    /// The branches of the function itself.
-    pub(crate) fn edges(&self) -> Vec<Edge> {
+    /// The branches of the function itself, after so many events.
+    pub(crate) fn edges(&self, after: u32) -> Vec<Edge> {
         let edge = |(inst, event): (InstId, Event)| match event {
             Event::Took(successor) => Some((inst, successor)),
             _ => None,
         };
-        self.steps().into_iter().filter_map(edge).collect()
+        self.decisions(after).into_iter().filter_map(edge).collect()
     }
 
     /// First to last.

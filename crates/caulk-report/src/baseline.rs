@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{BaselineState, Finding};
+use crate::finding::{BaselineState, Finding, Kind, Site};
 use crate::fingerprint;
 
 /// Characters of an unknown version that are repeated in the message.
@@ -66,15 +66,20 @@ impl std::error::Error for BaselineError {}
 
 impl Baseline {
     pub fn of<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Self {
-        let known = findings.into_iter().map(|f| Known {
-            file: f.loss.file.clone(),
-            function: f.loss.function.clone(),
-            variable: f.variable.clone().unwrap_or_default(),
-            rule: f.kind.rule().to_owned(),
-            fingerprint: f.fingerprint.clone(),
-            shape: f.shape.clone(),
+        let known = |loss: &Site, variable: &Option<String>, kind: Kind, fingerprint: &str, shape: &str| Known {
+            file: loss.file.clone(),
+            function: loss.function.clone(),
+            variable: variable.clone().unwrap_or_default(),
+            rule: kind.rule().to_owned(),
+            fingerprint: fingerprint.to_owned(),
+            shape: shape.to_owned(),
+        };
+        let each = findings.into_iter().flat_map(|f| {
+            let related = f.same_cause.iter().map(|r| known(&r.loss, &r.variable, r.kind, &r.fingerprint, &r.shape));
+            let own = known(&f.loss, &f.variable, f.kind, &f.fingerprint, &f.shape);
+            [own].into_iter().chain(related).collect::<Vec<_>>()
         });
-        Self { known: known.collect() }
+        Self { known: each.collect() }
     }
 
     pub fn parse(text: &str) -> Result<Self, BaselineError> {

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::rules;
+use crate::states::StatePicture;
 use crate::suppress::Suppression;
 
 /// Further lines of loss named in a message before the rest is only counted.
@@ -163,6 +164,27 @@ pub struct OtherLoss {
     pub cause: Cause,
 }
 
+/// Another leak that has the same cause as a finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RelatedLeak {
+    pub kind: Kind,
+    pub variable: Option<String>,
+    /// Where it is lost.
+    pub loss: Site,
+    /// Why it is lost there.
+    pub reason: String,
+    /// The call in the leaking function that allocates it.
+    pub allocation: Call,
+    pub confidence: Confidence,
+    /// Some other allocation must fail for it.
+    pub needs_alloc_failure: bool,
+    pub fingerprint: String,
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub shape: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
@@ -185,6 +207,8 @@ pub struct Finding {
     pub returns_zero: bool,
     /// Further places in the function where the same memory is lost, in the order of the source.
     pub also_lost_at: Vec<OtherLoss>,
+    /// Leaks that the same change would fix ([`crate::causes`]).
+    pub same_cause: Vec<RelatedLeak>,
     /// The call in the leaking function that allocates it.
     pub allocation: Call,
     /// The calls from there down to the allocator.
@@ -207,6 +231,14 @@ pub struct Finding {
     #[serde(skip)]
     #[schemars(skip)]
     pub cause: Cause,
+    /// Functions that call the one which hands the memory out; 0 if no function of the program does.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub callers: usize,
+    /// The states that its object goes through, where a picture of them is wanted.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub states: Option<StatePicture>,
     /// Where another path of the function frees it.
     #[serde(skip)]
     #[schemars(skip)]
@@ -245,7 +277,9 @@ impl Finding {
     pub fn places(&self) -> impl Iterator<Item = &Site> {
         let calls = self.chain.iter().chain([&self.allocation]).map(|c| &c.site);
         let steps = self.steps.iter().map(|s| &s.site);
-        calls.chain(steps).chain([&self.loss]).chain(self.also_lost_at.iter().map(|other| &other.site))
+        let others = self.also_lost_at.iter().map(|other| &other.site);
+        let related = self.same_cause.iter().flat_map(|other| [&other.loss, &other.allocation.site]);
+        calls.chain(steps).chain([&self.loss]).chain(others).chain(related)
     }
 
     /// What leaks: the variable, or where it came from when nothing in the source ever named it.
@@ -299,8 +333,9 @@ impl Finding {
         let made = if *file == self.loss.file { format!("line {line}") } else { format!("{file}:{line}") };
         let failure = if self.needs_alloc_failure { " (only when an allocation fails)" } else { "" };
         let also = self.also().map_or_else(String::new, |also| format!("; {also}"));
+        let related = self.related().map_or_else(String::new, |related| format!("; {related}"));
         let (title, function) = (self.title(), &self.loss.function);
-        format!("{title} (in {function}); {} at {made}{failure}{also}", self.made())
+        format!("{title} (in {function}); {} at {made}{failure}{also}{related}", self.made())
     }
 
     /// `also lost at lines 7, 9 and 12`; None where there is no other line to name.
@@ -326,5 +361,67 @@ impl Finding {
         };
         let list = if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) };
         Some(format!("also lost at {what}{list}"))
+    }
+
+    /// ``same cause: `s.name` from strdup() at line 12``; None where nothing else has this cause.
+    pub fn related(&self) -> Option<String> {
+        let mut names: Vec<String> =
+            self.same_cause.iter().take(MAX_LINES_NAMED).map(|other| other.in_words(self)).collect();
+        if self.same_cause.len() > MAX_LINES_NAMED {
+            names.push(format!("{} more", self.same_cause.len() - MAX_LINES_NAMED));
+        }
+        let last = names.pop()?;
+        let list = if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) };
+        Some(format!("same cause: {list}"))
+    }
+}
+
+impl RelatedLeak {
+    /// What differs from the finding it is listed in.
+    fn in_words(&self, finding: &Finding) -> String {
+        let what = match &self.variable {
+            Some(name) => format!("`{name}`"),
+            None => finding.noun.clone(),
+        };
+        if self.loss.function != finding.loss.function || self.loss.file != finding.loss.file {
+            return format!("{what} in {} ({}:{})", self.loss.function, self.loss.file, self.loss.line);
+        }
+        let Site { file, line, .. } = &self.allocation.site;
+        let made = if *file == finding.loss.file { format!("line {line}") } else { format!("{file}:{line}") };
+        format!("{what} from {} at {made}", self.allocation.callee)
+    }
+}
+
+/// A finding for tests, of which only what matters is changed.
+#[cfg(test)]
+pub(crate) fn example() -> Finding {
+    let site = Site { file: "a.c".to_owned(), line: 1, column: 1, function: "f".to_owned() };
+    Finding {
+        kind: Kind::Forgotten,
+        family: "free".to_owned(),
+        variable: None,
+        loss: site.clone(),
+        reason: "the function returns".to_owned(),
+        headline: "is not freed on return".to_owned(),
+        advice: None,
+        returns_zero: false,
+        also_lost_at: Vec::new(),
+        same_cause: Vec::new(),
+        allocation: Call { site, callee: "malloc()".to_owned() },
+        chain: Vec::new(),
+        steps: Vec::new(),
+        confidence: Confidence::High,
+        confidence_reason: String::new(),
+        needs_alloc_failure: false,
+        failure_tested: false,
+        fingerprint: String::new(),
+        shape: String::new(),
+        cause: Cause::Other,
+        callers: 0,
+        states: None,
+        freed_at: None,
+        noun: MEMORY.to_owned(),
+        baseline: None,
+        suppression: None,
     }
 }

@@ -80,38 +80,15 @@ fn other(finding: Finding) -> OtherLoss {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Confidence, Kind};
+    use crate::finding::{Confidence, example};
 
     fn at(line: u32) -> Site {
         Site { file: "a.c".to_owned(), line, column: 1, function: "f".to_owned() }
     }
 
     fn finding(made: u32, lost: u32, variable: &str) -> Finding {
-        Finding {
-            kind: Kind::Forgotten,
-            family: "free".to_owned(),
-            variable: Some(variable.to_owned()),
-            loss: at(lost),
-            reason: "the function returns".to_owned(),
-            headline: "is not freed on return".to_owned(),
-            advice: None,
-            returns_zero: false,
-            also_lost_at: Vec::new(),
-            allocation: Call { site: at(made), callee: "malloc()".to_owned() },
-            chain: Vec::new(),
-            steps: Vec::new(),
-            confidence: Confidence::High,
-            confidence_reason: String::new(),
-            needs_alloc_failure: false,
-            failure_tested: false,
-            fingerprint: String::new(),
-            shape: String::new(),
-            cause: Default::default(),
-            freed_at: None,
-            noun: "memory".to_owned(),
-            baseline: None,
-            suppression: None,
-        }
+        let allocation = Call { site: at(made), callee: "malloc()".to_owned() };
+        Finding { variable: Some(variable.to_owned()), loss: at(lost), allocation, ..example() }
     }
 
     /// The lines of each group, the one that stands for the others first.

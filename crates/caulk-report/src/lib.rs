@@ -14,6 +14,8 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod baseline;
+mod branches;
+mod causes;
 pub mod code_climate;
 pub mod config;
 pub mod csv;
@@ -46,6 +48,7 @@ pub mod select;
 mod sites;
 mod snippet;
 pub mod source;
+mod states;
 pub mod suppress;
 pub mod terminal;
 pub mod text;
@@ -54,11 +57,12 @@ pub mod witness;
 mod words;
 
 pub use config::ReportConfig;
-pub use finding::{Call, Cause, Confidence, Finding, Kind, OtherLoss, Site, Step, StepKind};
+pub use finding::{Call, Cause, Confidence, Finding, Kind, OtherLoss, RelatedLeak, Site, Step, StepKind};
 pub use narrate::Narrator;
 pub use report::{Choices, LostUnit, Refuted, Report, Run, Statistics, Unknown};
 pub use scope::{Changed, ChangedLines, Scope};
 pub use select::{AllocFailure, Hidden, Level, Selection};
 pub use sites::shown_path;
+pub use states::{StateEdge, StateNode, StatePicture};
 pub use text::TextOptions;
 pub use witness::{Evidence, WitnessEvent, WitnessStep};

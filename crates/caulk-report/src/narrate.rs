@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use caulk_ir::{Body, Callee, CompareOp, Constant, Inst, InstId, Operand};
+use caulk_ir::{Body, CompareOp, Constant, Inst, InstId, Operand};
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
 use caulk_useflow::{Analysis, Candidate, Event, Kind as CandidateKind, Slot, holder_name};
@@ -11,20 +11,19 @@ use caulk_useflow::{Analysis, Candidate, Event, Kind as CandidateKind, Slot, hol
 use crate::config::ReportConfig;
 use crate::finding::{Call, Confidence, Finding, Kind, MEMORY, Site, Step, StepKind};
 use crate::fold;
-use crate::operand_names::OperandNames;
 use crate::reason::Reason;
 use crate::sites::Sites;
 use crate::source::Sources;
 use crate::witness::{Evidence, WitnessEvent, WitnessStep, trail};
-use crate::words::{self, Statement};
+use crate::words;
 
 pub struct Narrator<'a> {
-    program: &'a Program,
-    models: &'a Models,
-    analysis: &'a Analysis,
-    config: &'a ReportConfig,
-    sources: &'a Sources,
-    sites: Sites<'a>,
+    pub(crate) program: &'a Program,
+    pub(crate) models: &'a Models,
+    pub(crate) analysis: &'a Analysis,
+    pub(crate) config: &'a ReportConfig,
+    pub(crate) sources: &'a Sources,
+    pub(crate) sites: Sites<'a>,
 }
 
 impl<'a> Narrator<'a> {
@@ -100,6 +99,9 @@ impl<'a> Narrator<'a> {
             advice,
             returns_zero,
             also_lost_at: Vec::new(),
+            same_cause: Vec::new(),
+            callers: self.callers(candidate),
+            states: None,
             allocation,
             steps,
             confidence,
@@ -174,6 +176,11 @@ impl<'a> Narrator<'a> {
         (1..chain.len()).map(call).filter(|c| !self.sites.is_system(&c.site.file)).collect()
     }
 
+    /// How many functions call the one that hands the memory to the leaking function.
+    fn callers(&self, candidate: &Candidate) -> usize {
+        candidate.chain.get(1).map_or(0, |(callee, _)| self.program.callers(*callee).len())
+    }
+
     /// A field as `structure.field`.
     fn field_name(&self, (ty, offset): Slot) -> String {
         let (unit, structure) = self.program.struct_type(ty);
@@ -208,7 +215,7 @@ impl<'a> Narrator<'a> {
     }
 
     /// A condition no longer than fits a line.
-    fn cut(&self, text: String) -> String {
+    pub(crate) fn cut(&self, text: String) -> String {
         match text.char_indices().nth(self.config.max_condition) {
             Some((at, _)) => format!("{}...", &text[..at]),
             None => text,
@@ -312,7 +319,9 @@ impl Story<'_, '_> {
         let site = sites.of(step.function, step.inst);
         let callee = || sites.callee(step.function, step.inst).unwrap_or_else(|| "something".to_owned());
         let (kind, text) = match step.event {
-            WitnessEvent::Branch(successor) => self.branch(step, successor, &site)?,
+            WitnessEvent::Branch(successor) => {
+                self.narrator.branch_words((step.function, step.inst), successor, &site)?
+            }
             WitnessEvent::Object(event) => match event {
                 Event::Stored => (StepKind::Stored, self.stored(step, &site)?),
                 Event::NotTaken => {
@@ -351,80 +360,6 @@ impl Story<'_, '_> {
             None => Some(format!("{} is stored", self.subject())),
         }
     }
-
-    fn branch(&self, step: &WitnessStep, successor: usize, site: &Site) -> Option<(StepKind, String)> {
-        let body = self.narrator.sites.body(step.function)?;
-        match &body.insts[step.inst] {
-            Inst::Branch { cond, .. } => self.condition(step, &body, *cond, successor == 0, site),
-            Inst::Switch { cases, .. } => {
-                let values: Vec<u64> = cases.iter().map(|c| c.0).collect();
-                Some((StepKind::Case, self.case(&values, successor, site)))
-            }
-            Inst::Invoke { .. } if successor == 1 => {
-                let callee = self.narrator.sites.callee(step.function, step.inst)?;
-                Some((StepKind::Branch, format!("{callee} throws an exception")))
-            }
-            _ => None,
-        }
-    }
-
-    /// None where neither the source nor the IR has words for it, as in the middle of a macro.
-    fn condition(
-        &self,
-        step: &WitnessStep,
-        body: &Body,
-        cond: Operand,
-        holds: bool,
-        site: &Site,
-    ) -> Option<(StepKind, String)> {
-        let file = self.narrator.sources.get(&site.file);
-        let quoted = file.and_then(|f| words::condition(&f, site.line, site.column));
-        let Some(words::Condition { text, statement }) = quoted else {
-            return self.operands(step, body, cond, holds).map(|text| (StepKind::Branch, text));
-        };
-        let outcome = match text.as_str() {
-            "" => String::new(),
-            text => {
-                let holds = holds != self.is_negated_by_operator(body, step.function, cond);
-                format!("`{}` {}", self.narrator.cut(text.to_owned()), outcome(body, cond, text, holds))
-            }
-        };
-        let (kind, start) = match (statement, holds) {
-            (Statement::Loop, true) => (StepKind::LoopEntered, "the loop goes on"),
-            (Statement::Loop, false) => (StepKind::LoopLeft, "the loop is left"),
-            _ => (StepKind::Branch, ""),
-        };
-        let parts = [start, &outcome].into_iter().filter(|p| !p.is_empty());
-        Some((kind, parts.collect::<Vec<_>>().join(": ")))
-    }
-
-    /// Whether a condition is the result of a class's own `operator!`: clang branches on that, and not on the operand of `!`.
-    fn is_negated_by_operator(&self, body: &Body, function: FuncId, cond: Operand) -> bool {
-        let Some(call) = cond.value().and_then(|v| body.insts[v].call()) else { return false };
-        let Callee::Direct(callee) = call.callee else { return false };
-        let program = self.narrator.program;
-        program.unit(program.function(function).unit).function_name(callee).ends_with("operator!")
-    }
-
-    fn operands(&self, step: &WitnessStep, body: &Body, cond: Operand, holds: bool) -> Option<String> {
-        let info = self.narrator.program.function(step.function);
-        let unit = self.narrator.program.unit(info.unit);
-        let params = info.declaration.params.iter().map(|p| p.name.map(|n| unit.str(n))).collect();
-        OperandNames { unit, body, params }.condition(cond, holds)
-    }
-
-    fn case(&self, values: &[u64], successor: usize, site: &Site) -> String {
-        let file = self.narrator.sources.get(&site.file);
-        let quoted = file.and_then(|f| words::switch(&f, site.line, site.column));
-        let (subject, labels) = quoted.unwrap_or_else(|| ("the switch".to_owned(), Vec::new()));
-        let subject = self.narrator.cut(subject);
-        match (values.get(successor), labels.get(successor)) {
-            // clang makes several cases of a range: then the labels say nothing about them.
-            (Some(_), Some(label)) if labels.len() == values.len() => format!("`{subject}` is `{label}`"),
-            (Some(value), _) => format!("`{subject}` is {}", *value as i64),
-            (None, _) => format!("`{subject}` is none of the cases"),
-        }
-    }
 }
 
 /// The return, if what ends at an instruction ends because a return statement is there.
@@ -432,19 +367,4 @@ fn return_at(body: &Body, inst: InstId) -> Option<InstId> {
     let end = body.blocks.values().find(|b| b.first <= inst && inst < b.end)?.terminator();
     let is_same_line = body.place(end).line == body.place(inst).line;
     (is_same_line && matches!(body.insts[end], Inst::Return { .. })).then_some(end)
-}
-
-/// How a condition came out. A bare pointer is null or not; anything else is true or false.
-fn outcome(body: &Body, cond: Operand, text: &str, holds: bool) -> &'static str {
-    let compared = cond.value().and_then(|v| match body.insts[v] {
-        Inst::Compare { op, rhs, .. } if body.constant(rhs) == Some(Constant::Null) => Some(op),
-        _ => None,
-    });
-    let is_bare = !text.contains("==") && !text.contains("!=");
-    match (compared.filter(|_| is_bare), holds) {
-        (Some(CompareOp::Ne), true) | (Some(CompareOp::Eq), false) => "is not null",
-        (Some(CompareOp::Ne), false) | (Some(CompareOp::Eq), true) => "is null",
-        (_, true) => "is true",
-        (_, false) => "is false",
-    }
 }

@@ -84,6 +84,14 @@ impl Writer<'_> {
             value["properties"] = json!({ "alsoLost": true });
             all.push(value);
         }
+        for other in &finding.same_cause {
+            let what = other.variable.as_ref().map_or_else(|| finding.noun.clone(), |name| format!("`{name}`"));
+            let text =
+                format!("{what} from {} is leaked here for the same cause: {}", other.allocation.callee, other.reason);
+            let mut value = self.location(&other.loss, Some(&text));
+            value["properties"] = json!({ "alsoLost": true, "sameCause": other.fingerprint });
+            all.push(value);
+        }
         for (id, value) in all.iter_mut().enumerate() {
             value["id"] = json!(id);
         }

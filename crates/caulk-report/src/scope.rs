@@ -91,7 +91,7 @@ fn names_call(text: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Call, Confidence, Kind, Step};
+    use crate::finding::{Call, Step, example};
 
     fn at(line: u32) -> Site {
         Site { file: "a.c".to_owned(), line, column: 1, function: "f".to_owned() }
@@ -100,31 +100,9 @@ mod tests {
     fn finding(made: u32, lost: u32) -> Finding {
         let step =
             |kind: StepKind, line: u32, text: &str| Step { kind, site: at(line), text: text.to_owned(), detail: false };
-        Finding {
-            kind: Kind::Forgotten,
-            family: "free".to_owned(),
-            variable: None,
-            loss: at(lost),
-            reason: String::new(),
-            headline: String::new(),
-            advice: None,
-            returns_zero: false,
-            also_lost_at: Vec::new(),
-            allocation: Call { site: at(made), callee: "malloc()".to_owned() },
-            chain: Vec::new(),
-            steps: vec![step(StepKind::NotTaken, made + 1, "`p` is passed to g()")],
-            confidence: Confidence::High,
-            confidence_reason: String::new(),
-            needs_alloc_failure: false,
-            failure_tested: false,
-            fingerprint: String::new(),
-            shape: String::new(),
-            cause: Default::default(),
-            freed_at: None,
-            noun: "memory".to_owned(),
-            baseline: None,
-            suppression: None,
-        }
+        let steps = vec![step(StepKind::NotTaken, made + 1, "`p` is passed to g()")];
+        let allocation = Call { site: at(made), callee: "malloc()".to_owned() };
+        Finding { loss: at(lost), allocation, steps, ..example() }
     }
 
     fn changed(lines: &[u32], gaps: &[u32], functions: &[&str]) -> Changed {

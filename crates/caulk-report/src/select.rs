@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::causes;
 use crate::finding::{Confidence, Finding};
 use crate::group::{self, Key};
 
@@ -49,6 +50,8 @@ pub struct Selection {
     pub alloc_failure: AllocFailure,
     /// Show what `main` still holds when the program ends.
     pub at_exit: bool,
+    /// Leaks of one cause are one finding ([`crate::causes`]). At [`Level::AllPaths`] they never are.
+    pub merge_causes: bool,
 }
 
 impl Default for Selection {
@@ -58,6 +61,7 @@ impl Default for Selection {
             min_confidence: Confidence::Medium,
             alloc_failure: AllocFailure::Tested,
             at_exit: false,
+            merge_causes: true,
         }
     }
 }
@@ -96,6 +100,9 @@ impl Selection {
         };
         if self.level != Level::AllPaths {
             shown = group::group(shown, self.level);
+            if self.merge_causes {
+                shown = causes::merge(shown);
+            }
             sort(&mut shown);
         }
         shown.sort_by_key(|finding| Reverse(finding.confidence));

@@ -123,6 +123,9 @@ impl Picture<'_> {
         if let Some(also) = finding.also() {
             notes.push(Level::NOTE.message(piece(&format!("{also}; --report-level 0 shows the path to each"))));
         }
+        if let Some(related) = finding.related() {
+            notes.push(Level::NOTE.message(piece(&format!("{related}; --report-level 0 shows each"))));
+        }
         notes.push(Level::NOTE.message(piece(&finding.certainty())));
         if let Some(advice) = &finding.advice {
             notes.push(Level::HELP.message(piece(advice)));

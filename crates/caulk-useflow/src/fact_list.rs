@@ -4,7 +4,7 @@ use caulk_memory::Relation;
 use smallvec::SmallVec;
 
 use crate::apart::Apart;
-use crate::facts::{Fact, FactList, KeyId, PARAMETER_KEYS};
+use crate::facts::{Fact, FactList, KeyId};
 
 /// Adds a fact; false when it contradicts what is known.
 pub(crate) fn learn(facts: &mut FactList, fact: Fact, max: usize) -> bool {
@@ -22,7 +22,7 @@ pub(crate) fn learn(facts: &mut FactList, fact: Fact, max: usize) -> bool {
         }
     }
     if facts.len() >= max {
-        let oldest = facts.iter().position(|f| f.0.0 >= PARAMETER_KEYS).unwrap_or(0);
+        let oldest = facts.iter().position(|f| !f.0.is_of_parameter()).unwrap_or(0);
         facts.remove(oldest);
     }
     facts.push((key, relation));

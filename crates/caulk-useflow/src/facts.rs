@@ -16,6 +16,20 @@ use crate::saved::SavedLoads;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct KeyId(pub u32);
 
+/// Set in the number of a key that is computed from a parameter: the bits of `flags` are as lasting as `flags`.
+const OF_PARAMETER: u32 = 1 << 31;
+
+impl KeyId {
+    /// Whether it is a parameter, or a computation of one with a constant: it never changes, and functions ask for it again.
+    pub(crate) fn is_of_parameter(self) -> bool {
+        self.0 < PARAMETER_KEYS || self.0 & OF_PARAMETER != 0
+    }
+
+    fn index(self) -> usize {
+        (self.0 & !OF_PARAMETER) as usize
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
     /// The value of an instruction.
@@ -85,7 +99,7 @@ impl Default for Keys {
 
 impl Keys {
     pub(crate) fn get(&self, id: KeyId) -> Key {
-        self.keys[id.0 as usize]
+        self.keys[id.index()]
     }
 
     fn intern(&mut self, key: Key) -> KeyId {
@@ -95,7 +109,9 @@ impl Keys {
         if let Some(&id) = self.index.get(&key) {
             return id;
         }
-        let id = KeyId(self.keys.len() as u32);
+        let is_lasting = matches!(key, Key::Binary(_, of, _) if of.is_of_parameter());
+        let number = self.keys.len() as u32;
+        let id = KeyId(if is_lasting { number | OF_PARAMETER } else { number });
         self.keys.push(key);
         self.index.insert(key, id);
         id

@@ -19,6 +19,7 @@ mod input;
 mod message;
 mod neighbours;
 mod output;
+mod pictures;
 mod progress;
 mod scope;
 mod settings;

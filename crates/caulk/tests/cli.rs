@@ -281,11 +281,14 @@ fn the_memory_state_transition_graph() {
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));
     run.prints(&[
         "digraph \"parse_setting\" {",
-        "label=\"object of line 103\"",
-        "Unborn -> o0_Held [label=\"103: next_word()\"]",
-        "Held -> o0_Freed [label=\"128: free()\"]",
-        "Held -> o0_Leaked [label=\"107: return\"]",
+        "s0 [label=\"config->title: accessed\\nconfig->format: accessed\"]",
+        "next_word() of line 103: allocated\\nconfig->title: freed",
+        "value == NULL is false\\n*skip_blanks(cursor) != '\\\\0' is true\\n107: return\", color=red",
     ]);
+    let one = in_example(&project, &["graph", "--kind", "mstg", "--function", "parse_setting", "--object", "103"]);
+    one.prints(&["s0 [label=\"entry\"]", "s1 [label=\"next_word() of line 103: allocated\"]"]);
+    in_example(&project, &["graph", "--kind", "mstg", "--function", "parse_setting", "--object", "1"])
+        .fails(&["parse_setting allocates nothing in line 1: leave --object out to see all objects"]);
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn row<'a>(finding: &'a Finding, page: &str) -> Row<'a> {
         message: heading(finding),
         file: &finding.loss.file,
         line: finding.loss.line,
-        also: finding.also_lost_at.len(),
+        also: finding.also_lost_at.len() + finding.same_cause.len(),
         function: &finding.loss.function,
         allocator: &finding.allocation.callee,
         confidence: finding.confidence.to_string(),

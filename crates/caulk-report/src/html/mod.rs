@@ -8,6 +8,7 @@ mod escape;
 mod highlight;
 mod index;
 mod page;
+mod states;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
 use super::highlight::{Highlighter, Library};
-use super::{escape, head, index};
-use crate::finding::{Call, Finding, OtherLoss, Site, StepKind};
+use super::{escape, head, index, states};
+use crate::finding::{Call, Finding, OtherLoss, RelatedLeak, Site, StepKind};
 use crate::rules;
 
 /// Lines shown around those that matter.
@@ -43,6 +43,9 @@ pub(super) fn page(finding: &Finding, library: &Library<'_>, neighbours: &Neighb
     for (file, lines) in files(finding) {
         let is_changed = changed.iter().any(|c| c == file);
         source(&mut html, finding, library, (file, is_changed), &lines);
+    }
+    if let Some(picture) = &finding.states {
+        html.push_str(&states::section(picture));
     }
     html.push_str("</main>\n</div>\n</body>\n</html>\n");
     html
@@ -119,6 +122,7 @@ fn panel(html: &mut String, finding: &Finding) {
         html.push_str("</ol>\n");
     }
     also(html, finding);
+    same_cause(html, finding);
     let rule = rules::of(finding.kind);
     let _ = write!(
         html,
@@ -148,6 +152,21 @@ fn also(html: &mut String, finding: &Finding) {
             site.line,
             escape::with_code(reason)
         );
+    }
+    html.push_str("</ul>\n");
+}
+
+/// Leaks that the same change would fix.
+fn same_cause(html: &mut String, finding: &Finding) {
+    if finding.same_cause.is_empty() {
+        return;
+    }
+    html.push_str("<h2>Same cause</h2>\n<ul class=\"also\">\n");
+    for RelatedLeak { variable, loss, reason, allocation, .. } in &finding.same_cause {
+        let what = variable.as_ref().map_or_else(|| finding.noun.clone(), |name| format!("`{name}`"));
+        let made = format!("{what} from {} at {}:{}", allocation.callee, allocation.site.file, allocation.site.line);
+        let lost = format!("lost in {} at {}:{}: {reason}", loss.function, loss.file, loss.line);
+        let _ = writeln!(html, "<li>{}; {}</li>", escape::with_code(&made), escape::with_code(&lost));
     }
     html.push_str("</ul>\n");
 }

@@ -395,7 +395,7 @@ pub(crate) enum GraphKind {
     Cfg,
     /// How a function uses the objects that it handles.
     Useflow,
-    /// The states of each object that a function makes, on the paths that can be taken.
+    /// The states of the objects that a function makes or frees, on the paths that can be taken.
     Mstg,
 }
 
@@ -411,9 +411,13 @@ pub(crate) struct GraphOptions {
     #[arg(long, value_enum)]
     pub kind: GraphKind,
 
-    /// The function in the middle (of calls), or the one to draw (cfg, useflow).
+    /// The function in the middle (of calls), or the one to draw (cfg, useflow, mstg).
     #[arg(short, long, value_name = "NAME")]
     pub function: Option<String>,
+
+    /// Only the states of the object that is allocated in this line (mstg); without it, those of all objects together.
+    #[arg(long, value_name = "LINE")]
+    pub object: Option<u32>,
 }
 
 /// Explain a rule: what it means, why it matters and how to fix what it finds.

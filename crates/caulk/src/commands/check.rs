@@ -30,6 +30,7 @@ use crate::fixing::{self, Fixes};
 use crate::input::{self, Analysed, Read};
 use crate::message::tell;
 use crate::output::Output;
+use crate::pictures::Pictures;
 use crate::scope::Wanted;
 
 /// Largest baseline read: a hundred bytes a finding make that more than half a million.
@@ -53,7 +54,7 @@ pub(crate) fn run(options: &CheckOptions) -> Result<Exit, Error> {
             "--fixes adds to a report in SARIF: say --format sarif, or use `caulk fix`".to_owned(),
         ));
     }
-    let checked = check(options, options.fixes)?;
+    let checked = check(options, if options.fixes { Purpose::Fixes } else { Purpose::Report })?;
     let leaks: Vec<&Finding> = checked.report.leaks().collect();
     let fixes = if options.fixes { fixing::fixes(options, &checked, &leaks, false)? } else { Fixes::default() };
     let Checked { analysed, sources, report, .. } = &checked;
@@ -70,8 +71,19 @@ pub(crate) fn run(options: &CheckOptions) -> Result<Exit, Error> {
     Ok(if is_clean { analysed.read.exit() } else { Exit::Leaks })
 }
 
-/// Reads, analyses and reports. `wants_all`: findings that the options hold back are wanted as well.
-pub(crate) fn check(options: &CheckOptions, wants_all: bool) -> Result<Checked, Error> {
+/// What findings are wanted for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To be read by people: leaks of one cause are one finding.
+    Report,
+    /// To be fixed one by one, and compared with what is found after the change: what the options hold back is wanted as well.
+    Fixes,
+    /// To be run one by one.
+    Runs,
+}
+
+/// Reads, analyses and reports.
+pub(crate) fn check(options: &CheckOptions, purpose: Purpose) -> Result<Checked, Error> {
     let baseline = options.baseline.as_deref().map(read_baseline).transpose()?;
     let mut analysed = analyse(options)?;
     let root = analysed.read.root.clone();
@@ -92,13 +104,15 @@ pub(crate) fn check(options: &CheckOptions, wants_all: bool) -> Result<Checked, 
         true => Contradicted::new(&options.input, &analysed, &exploration)?,
         false => Contradicted::default(),
     };
-    let found = findings(&analysed, &exploration, &contradicted, &config, &sources, &root);
+    let wants_pictures = options.format == Some(ReportFormat::Html);
+    let found = findings(&analysed, &exploration, &contradicted, &config, &sources, wants_pictures);
     let strict = options.strict.then(|| files_of(&analysed, &config, &root));
     let newer = newer_files(&analysed, &found, &root);
     let scope = scope(&wanted, since.as_ref(), &found, baseline.as_ref(), &analysed)?;
     let ignores = options.ignores.clone();
-    let all = if wants_all { everything(&root, found.clone(), &sources) } else { Vec::new() };
-    let choices = Choices { selection: selection(options, &analysed.read), baseline, ignores, strict, newer, scope };
+    let all = if purpose == Purpose::Fixes { everything(&root, found.clone(), &sources) } else { Vec::new() };
+    let selection = Selection { merge_causes: purpose == Purpose::Report, ..selection(options, &analysed.read) };
+    let choices = Choices { selection, baseline, ignores, strict, newer, scope };
     let mut report = Report::new(&root, found, &choices, &sources);
     fill_in(&mut report, &analysed, &exploration, &contradicted);
     Ok(Checked { analysed, sources, report, exploration, all })
@@ -111,6 +125,7 @@ fn everything(root: &Path, found: Vec<Finding>, sources: &Sources) -> Vec<Findin
         min_confidence: Confidence::Low,
         at_exit: true,
         alloc_failure: AllocFailure::Show,
+        merge_causes: false,
     };
     Report::new(root, found, &Choices { selection, ..Choices::default() }, sources).findings
 }
@@ -187,15 +202,16 @@ fn findings(
     contradicted: &Contradicted,
     config: &ReportConfig,
     sources: &Sources,
-    root: &Path,
+    wants_pictures: bool,
 ) -> Vec<Finding> {
     let Analysed { program, models, analysis, .. } = analysed;
-    let narrator = Narrator::new(program, models, analysis, config, sources, root);
+    let narrator = Narrator::new(program, models, analysis, config, sources, &analysed.read.root);
     let reports = analysis.reports.iter().zip(&exploration.verdicts).enumerate();
     let judged = reports.flat_map(|(number, (report, verdicts))| {
         let all = report.candidates.iter().zip(verdicts).enumerate();
         all.filter(move |(at, _)| !contradicted.contains(number, *at)).map(|(_, judged)| judged)
     });
+    let mut pictures = wants_pictures.then(|| Pictures::new(analysed));
     let finding = |(candidate, verdict): (&Candidate, &Verdict)| {
         let evidence = match verdict {
             Verdict::Refuted(_) => return None,
@@ -208,7 +224,9 @@ fn findings(
                 ..narrator.stage_one(candidate)
             },
         };
-        Some(as_resource(narrator.finding(candidate, &evidence), models.family(candidate.family)))
+        let mut finding = narrator.finding(candidate, &evidence);
+        finding.states = pictures.as_mut().and_then(|known| known.of(&narrator, candidate));
+        Some(as_resource(finding, models.family(candidate.family)))
     };
     judged.filter_map(finding).collect()
 }

@@ -6,7 +6,7 @@ use caulk_fix::{WriteError, unified, write};
 use caulk_report::overview::count;
 use caulk_report::{Finding, sarif};
 
-use super::check::{self, Checked};
+use super::check::{self, Checked, Purpose};
 use crate::arguments::{FixOptions, ReportFormat};
 use crate::error::{Error, Exit};
 use crate::fixing::{self, Fixes, Unfixed};
@@ -26,7 +26,7 @@ pub(crate) fn run(options: &FixOptions) -> Result<Exit, Error> {
     if let Some(place) = &options.check.output {
         place.check().map_err(|source| Error::Write { path: place.to_string(), source })?;
     }
-    let checked = check::check(&options.check, true)?;
+    let checked = check::check(&options.check, Purpose::Fixes)?;
     let findings = chosen(&checked, &options.finding)?;
     let fixes = fixing::fixes(&options.check, &checked, &findings, options.each)?;
     let texts = &fixes.texts;

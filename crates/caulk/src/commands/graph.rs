@@ -1,7 +1,9 @@
 //! `caulk graph`: DOT for Graphviz.
 
-use caulk_explore::mstg_dot;
+use caulk_explore::state_graph;
 use caulk_program::{DEFAULT_DEPTH, FuncId, Program, calls_dot, cfg_dot};
+use caulk_report::Narrator;
+use caulk_report::source::Sources;
 use caulk_useflow::{Explainer, useflow_dot};
 
 use crate::arguments::{GraphKind, GraphOptions};
@@ -33,14 +35,32 @@ fn run_analysed(options: &GraphOptions) -> Result<Exit, Error> {
     let Some(name) = options.function.as_deref() else {
         return Err(Error::Usage("a graph of how objects are used needs --function NAME".to_owned()));
     };
-    let Analysed { read, program, models, config, analysis } = input::analyse(&options.input, &options.models)?;
-    let function = find(&program, name)?;
+    let analysed = input::analyse(&options.input, &options.models)?;
+    let Analysed { read, program, models, config, analysis } = &analysed;
+    let function = find(program, name)?;
     let dot = match options.kind {
-        GraphKind::Mstg => mstg_dot(&program, &config, &analysis, &input::explore_config(&config), function),
-        _ => useflow_dot(&Explainer::new(&program, &models, &config, &analysis), function),
+        GraphKind::Mstg => states(options, &analysed, function)?,
+        _ => useflow_dot(&Explainer::new(program, models, config, analysis), function),
     };
     Output::new().text(&dot)?;
     Ok(read.exit())
+}
+
+/// The states of the function's objects together, or of the object of one line.
+fn states(options: &GraphOptions, analysed: &Analysed, function: FuncId) -> Result<String, Error> {
+    let Analysed { read, program, models, config, analysis } = analysed;
+    let report_config = input::report_config(&options.input);
+    let sources = Sources::new(&read.root, report_config.max_source);
+    let narrator = Narrator::new(program, models, analysis, &report_config, &sources, &read.root);
+    let graph = state_graph(program, config, analysis, &input::explore_config(config), function);
+    let picture = narrator.state_picture(function, &graph, options.object);
+    if let Some(line) = options.object.filter(|_| picture.edges.is_empty()) {
+        let name = &picture.function;
+        return Err(Error::Usage(format!(
+            "{name} allocates nothing in line {line}: leave --object out to see all objects"
+        )));
+    }
+    Ok(picture.dot())
 }
 
 /// The function of that name; when several have it, the first with a body, and the user is told of the others.

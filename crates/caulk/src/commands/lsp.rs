@@ -10,7 +10,7 @@ use caulk_report::source::SourceFile;
 use caulk_report::{Finding, rules};
 use caulk_summary::print;
 
-use super::check::{Checked, check};
+use super::check::{Checked, Purpose, check};
 use super::why;
 use crate::arguments::{CheckOptions, LspOptions};
 use crate::error::{Error, Exit};
@@ -39,7 +39,7 @@ impl Project {
 impl Engine for Project {
     fn analyse(&mut self, texts: &Texts) -> Result<(), String> {
         self.options.input.overlay = Overlay::new(texts.clone());
-        self.checked = Some(check(&self.options, true).map_err(|error| error.to_string())?);
+        self.checked = Some(check(&self.options, Purpose::Fixes).map_err(|error| error.to_string())?);
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use caulk_report::Finding;
 use caulk_report::overview::count;
 use serde_json::{Value, json};
 
-use super::check::{self, Checked};
+use super::check::{self, Checked, Purpose};
 use crate::arguments::{CheckOptions, ProveLeakOptions, ReportFormat};
 use crate::confirming::{self, Confirmation, Effort, Session};
 use crate::error::{Error, Exit};
@@ -31,7 +31,7 @@ pub(crate) fn run(options: &ProveLeakOptions) -> Result<Exit, Error> {
         ));
     }
     let check = check_options(options);
-    let checked = check::check(&check, false)?;
+    let checked = check::check(&check, Purpose::Runs)?;
     let findings = chosen(&checked, options)?;
     let runner = input::runner(&check.input);
     let clang = Clang::find_for(check.input.clang.as_deref(), runner.clone())?;

@@ -18,7 +18,7 @@ use caulk_report::source::Sources;
 use caulk_report::{Cause, Finding, ReportConfig};
 
 use crate::arguments::CheckOptions;
-use crate::commands::check::{Checked, check, files_of};
+use crate::commands::check::{Checked, Purpose, check, files_of};
 use crate::error::Error;
 use crate::input::{Analysed, report_config};
 use crate::progress;
@@ -275,7 +275,7 @@ impl<'a> Checker<'a> {
         let unsaved = self.options.input.overlay.iter().map(|(path, text)| (path.to_owned(), text.to_vec()));
         let changed = texts.iter().map(|(file, text)| (root.join(file), text.clone()));
         options.input.overlay = Overlay::strict(unsaved.chain(changed).collect());
-        let after = match check(&options, true) {
+        let after = match check(&options, Purpose::Fixes) {
             Ok(after) => after,
             Err(Error::NothingRead(_)) => return Ok(vec![problem("the changed text does not compile")]),
             Err(error) => return Err(error),
