@@ -82,7 +82,7 @@ soak: dev-deps ## compare randomly generated functions with LeakSanitizer, FUNCT
 	CAULK_GENERATED=$(FUNCTIONS) $(CARGO) test -p caulk --test generated
 
 .PHONY: test-cluster
-test-cluster: build ## run the Slurm example on this machine alone (root; slurmd, slurmctld, slurm-client, munge, redis-server)
+test-cluster: build ## run the examples for clusters on this machine alone, and break their caches (root; each script says what it needs)
 	scripts/test-cluster $(CAULK)
 
 .PHONY: clean

@@ -3,6 +3,8 @@
 # can reach the cache:
 #
 #   CAULK_REMOTE_CACHE=file:///net/caulk-cache SHARES=8 HOSTS=one,two,three examples/cluster/parallel.sh -p build
+#
+# CHECK has options for the check alone, such as CHECK='--format sarif -o caulk.sarif'.
 set -eu
 shares=${SHARES:-4}
 : "${CAULK_REMOTE_CACHE:?name the cache that all hosts share, such as file:///net/caulk-cache}"
@@ -11,4 +13,5 @@ export CAULK_REMOTE_CACHE
 seq "$shares" | parallel --halt never ${HOSTS:+--sshlogin "$HOSTS" --env CAULK_REMOTE_CACHE --workdir .} \
     "${CAULK:-caulk}" lower "$@" --shard "{}/$shares" --jobs 1 --cache "\${TMPDIR:-/tmp}/caulk-share-{}" || \
     echo "some shares failed; caulk check compiles what is missing" >&2
-exec "${CAULK:-caulk}" check "$@"
+# shellcheck disable=SC2086 # several options
+exec "${CAULK:-caulk}" check "$@" ${CHECK:-}
