@@ -3,11 +3,13 @@
 use caulk_ir::{InstId, Type};
 use caulk_rules::Rule;
 use caulk_solver::Answer;
+use caulk_useflow::Loss;
 
 use crate::inputs::Inputs;
 use crate::machine::Machine;
 use crate::search::{Goal, Search};
 use crate::state::State;
+use crate::thrown::{is_named, thrown_by};
 use crate::witness::Event;
 
 /// A path on which a candidate's object is lost.
@@ -61,14 +63,20 @@ impl Search<'_, '_> {
                 continue;
             }
             let passed = index < 64 && state.passed & (1 << index) != 0;
-            let is_meant = candidate.exit == exit || (passed && candidate.place != candidate.exit);
+            let is_thrown = candidate.loss == Loss::Thrown;
+            let is_meant = match is_thrown {
+                true => candidate.exit == exit && is_named(state, index, candidate),
+                false => candidate.exit == exit || (passed && candidate.place != candidate.exit),
+            };
             let known = self.found[index].as_ref().map_or(u8::MAX, Found::doubts);
             if known > 0
                 && is_meant
                 && let Some(mut found) = self.confirm(state)
                 && found.doubts() < known
             {
-                if index < 64 && !passed && candidate.place != candidate.exit {
+                if is_thrown && candidate.place != candidate.exit {
+                    found.place = thrown_by(self.machine.frame, &found.steps).filter(|by| *by != candidate.place);
+                } else if index < 64 && !passed && candidate.place != candidate.exit {
                     found.place = last_holder_gone(&found.steps);
                 }
                 self.found[index] = Some(found);

@@ -1,20 +1,57 @@
 //! Exceptions that leave a function: what only the function held is lost then.
 
-use caulk_ir::InstId;
+use caulk_ir::{Inst, InstId, Operand};
 use caulk_program::is_constructor;
 use caulk_solver::TermId;
 use caulk_useflow::{Candidate, Loss};
 
+use crate::frame::Frame;
 use crate::search::{Goal, Search};
 use crate::state::{Fate, State};
 use crate::symbols::Origin;
+use crate::witness::Event;
+
+/// Whether the exception that is on its way is one that code names. Lack of memory is none.
+pub(crate) fn is_named(state: &State, index: usize, candidate: &Candidate) -> bool {
+    candidate.place == candidate.exit || index >= 64 || state.passed & (1 << index) != 0
+}
+
+/// The call whose exception a path went on with last.
+pub(crate) fn thrown_by(frame: &Frame<'_>, steps: &[(InstId, Event)]) -> Option<InstId> {
+    let is_unwound = |(inst, event): &&(InstId, Event)| {
+        *event == Event::Took(1) && matches!(frame.body.insts[*inst], Inst::Invoke { .. })
+    };
+    steps.iter().rev().find(is_unwound).map(|(inst, _)| *inst)
+}
 
 impl Search<'_, '_> {
+    /// Whether a call may end in an exception that code names.
+    pub(crate) fn throws_by_name(&self, call: InstId) -> bool {
+        let report = &self.machine.world.analysis.reports[self.machine.frame.id.0 as usize];
+        report.throwing.binary_search(&call).is_ok()
+    }
+
+    /// A call is left by an exception: notes whether it counts for the candidates that are about one.
+    pub(crate) fn note_thrown(&self, state: &mut State, inst: InstId) {
+        let Goal::Leaks { candidates, wanted } = self.goal else { return };
+        let data = self.machine.frame.body.insts[inst].call();
+        // What the callee did with the object before it threw is not known.
+        let is_given = data.is_some_and(|data| data.args.contains(&Operand::Value(wanted.call)));
+        let throws = self.throws_by_name(inst) && !is_given;
+        for (index, candidate) in candidates.iter().enumerate().take(64).filter(|(_, c)| c.loss == Loss::Thrown) {
+            match throws || candidate.place == inst {
+                true => state.passed |= 1 << index,
+                false => state.passed &= !(1 << index),
+            }
+        }
+    }
+
     /// An exception leaves the function here, if a candidate says so: is the object held by anything but the function?
     pub(crate) fn check_lost_by_throw(&mut self, state: &State, exit: InstId) {
         let Goal::Leaks { candidates, .. } = self.goal else { return };
-        let is_end = |c: &&Candidate| c.loss == Loss::Thrown && c.exit == exit;
-        let Some(object) = state.tracked.filter(|_| candidates.iter().any(is_end)) else { return };
+        let is_end =
+            |(index, c): (usize, &&Candidate)| c.loss == Loss::Thrown && c.exit == exit && is_named(state, index, c);
+        let Some(object) = state.tracked.filter(|_| candidates.iter().enumerate().any(is_end)) else { return };
         if !self.machine.is_live(state) {
             return;
         }

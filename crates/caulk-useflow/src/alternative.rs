@@ -51,6 +51,8 @@ pub(crate) struct Alternative {
     pub rests_on_unsure: bool,
     /// A callee has, or may have, put another block in its place.
     pub is_renewed: bool,
+    /// The call whose exception is on its way out of the function, if code names it. On some of these paths is enough.
+    pub thrown_by: Option<InstId>,
     /// At the entry of a block: changed since the block was last run.
     pub is_new: bool,
 }
@@ -80,6 +82,7 @@ impl Clone for Alternative {
         self.rests_on_hidden = other.rests_on_hidden;
         self.rests_on_unsure = other.rests_on_unsure;
         self.is_renewed = other.is_renewed;
+        self.thrown_by = other.thrown_by;
         self.is_new = other.is_new;
     }
 }
@@ -105,6 +108,7 @@ impl Alternative {
             rests_on_hidden: false,
             rests_on_unsure: false,
             is_renewed: false,
+            thrown_by: None,
             is_new: true,
         }
     }
@@ -235,6 +239,8 @@ impl Alternative {
                 changed = true;
             }
         }
+        changed |= self.thrown_by.is_none() && other.thrown_by.is_some();
+        self.thrown_by = self.thrown_by.or(other.thrown_by);
         self.rests_on_hidden |= other.rests_on_hidden;
         self.is_renewed |= other.is_renewed;
         self.rests_on_unsure &= other.rests_on_unsure;

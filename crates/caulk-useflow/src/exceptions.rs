@@ -52,8 +52,38 @@ pub(crate) fn throwing_calls<'a>(
         .collect()
 }
 
+/// Members of the library that throw for lack of memory, or because a stream was told to, and for no other reason.
+const QUIET: [&str; 14] = [
+    "_Zn",
+    "_ZNSo",
+    "_ZNKSo",
+    "_ZNSi",
+    "_ZNSs",
+    "_ZNKSs",
+    "_ZStls",
+    "_ZSt4endl",
+    "_ZSt16__ostream_insert",
+    "_ZNSt7__cxx1112basic_string",
+    "_ZNKSt7__cxx1112basic_string",
+    "_ZNSt8ios_base",
+    "_ZNSt9basic_ios",
+    "_ZNSt6locale",
+];
+
+/// Whether no exception is taken to leave a call, though a compiler must expect one: destructors, functions of C, and the members of
+/// the library that only throw for lack of memory. `throws`: code below it names one.
+pub fn is_quiet_call(program: &Program, function: FuncId, inst: InstId, throws: bool) -> bool {
+    let targets = program.call_site(function, inst).map(|site| program.targets(site)).unwrap_or_default();
+    let is_quiet = |target: &FuncId| {
+        let symbol = program.function(*target).symbol;
+        let is_c = !symbol.starts_with("_Z") && !symbol.starts_with("__cxa_") && !program.has_body(*target);
+        is_c || QUIET.iter().any(|prefix| symbol.starts_with(prefix))
+    };
+    is_destructor_call(program, function, inst) || (!throws && !targets.is_empty() && targets.iter().all(is_quiet))
+}
+
 /// Whether a call destroys an object: no exception is taken to leave it, see [`lets_out`].
-pub fn is_destructor_call(program: &Program, function: FuncId, inst: InstId) -> bool {
+pub(crate) fn is_destructor_call(program: &Program, function: FuncId, inst: InstId) -> bool {
     let targets = program.call_site(function, inst).map(|site| program.targets(site)).unwrap_or_default();
     !targets.is_empty() && targets.iter().all(|target| is_destructor(program.function(*target).symbol))
 }

@@ -63,7 +63,7 @@ mod unlinked;
 pub use candidate::{Candidate, Kind, Loss};
 pub use config::UseflowConfig;
 pub use dot::useflow_dot;
-pub use exceptions::is_destructor_call;
+pub use exceptions::is_quiet_call;
 pub use explain::{Explainer, ObjectStory, StoryEnd, Verdict, holder_name};
 pub use function::{CallEffect, effect_of};
 pub use history::Event;

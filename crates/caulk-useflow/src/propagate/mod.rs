@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::alternative::{Alternative, Status, collapse, merge};
-use crate::exceptions::{is_caught, is_destructor_call};
+use crate::exceptions::{is_caught, is_quiet_call};
 use crate::fact_list::learn;
 use crate::facts::{Fact, FactList, Key};
 use crate::function::{CallEffect, View};
@@ -271,7 +271,8 @@ impl<'v, 'a> Propagation<'v, 'a> {
             Inst::Call(_) => {
                 if self.may_be_left_by_throw(inst, current) {
                     let event = self.history.add(current.event, inst, Event::Thrown);
-                    self.flow.thrown.push((inst, Alternative { event, ..current.clone() }));
+                    let thrown = Alternative { event, thrown_by: Some(inst), ..current.clone() };
+                    self.flow.thrown.push((inst, thrown));
                 }
                 return self.call(inst, current, split);
             }
@@ -281,6 +282,7 @@ impl<'v, 'a> Propagation<'v, 'a> {
                 if self.may_be_left_by_throw(inst, current) && !is_caught(self.view.program, self.view.id, body, unwind)
                 {
                     thrown.event = self.history.add(thrown.event, inst, Event::Thrown);
+                    thrown.thrown_by = Some(inst);
                 }
                 let mut split = SmallVec::new();
                 if self.call(inst, current, &mut split) {
@@ -290,7 +292,8 @@ impl<'v, 'a> Propagation<'v, 'a> {
                     self.follow_edge(block, normal, &mut other, &[]);
                 }
                 // What a callee that throws did to its arguments is not known; it is taken to have done nothing.
-                if !is_destructor_call(self.view.program, self.view.id, inst) {
+                let throws = self.view.throwing.contains(&inst);
+                if !is_quiet_call(self.view.program, self.view.id, inst, throws) {
                     self.follow_edge(block, unwind, &mut thrown, &[]);
                 }
                 return false;
@@ -321,8 +324,7 @@ impl<'v, 'a> Propagation<'v, 'a> {
                 return false;
             }
             Inst::Resume { .. } => {
-                let is_live = current.status == Status::Live && !self.view.throwing.is_empty();
-                if is_live && self.history.trail(current.event).iter().any(|(_, event)| *event == Event::Thrown) {
+                if current.status == Status::Live && current.thrown_by.is_some() {
                     self.flow.thrown.push((inst, current.take()));
                 }
                 return false;

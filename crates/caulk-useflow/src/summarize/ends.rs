@@ -156,18 +156,21 @@ impl Summarizer<'_> {
             ValueNode::Param(0) => in_constructor,
             _ => alternative.own.is_some_and(|own| values.is_reached_from(cell.base, own)),
         };
+        // An exception that leaves main ends the program.
+        let entries = &self.view.program.config.entry_symbols;
+        if entries.iter().any(|entry| entry == self.view.program.function(self.view.id).symbol) {
+            return;
+        }
         let is_whole = !object.hidden && !object.is_callers_choice && !object.is_part && !object.is_opaque;
         if !is_whole || !alternative.holders().all(is_lost_with) {
             return;
         }
         let before = self.report.candidates.len();
         self.add_candidate(object, exit, alternative, false);
-        let trail = self.history.trail(alternative.event);
-        let thrown_at = trail.iter().rev().find(|(_, event)| *event == Event::Thrown).map(|(inst, _)| *inst);
         for candidate in &mut self.report.candidates[before..] {
             candidate.loss = Loss::Thrown;
             candidate.kind = Kind::Forgotten;
-            candidate.place = thrown_at.unwrap_or(exit);
+            candidate.place = alternative.thrown_by.unwrap_or(exit);
         }
     }
 

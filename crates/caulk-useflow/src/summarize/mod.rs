@@ -52,6 +52,8 @@ pub struct Report {
     pub unlinks: Vec<Unlink>,
     /// What calls do that are given functions by name.
     pub special: Special,
+    /// Calls that may end in an exception which code names. Sorted.
+    pub throwing: Vec<InstId>,
 }
 
 type Exit = (InstId, Alternative);
@@ -174,7 +176,9 @@ impl<'a> Summarizer<'a> {
         });
         summary.result_inside = result_inside(&self.view);
         summary.throws = lets_out(self.view.program, self.view.id, self.view.body, &self.view.throwing);
-        summary.calls = param_calls(&mut self.view);
+        self.report.throwing = self.view.throwing.iter().copied().collect();
+        self.report.throwing.sort_unstable();
+        self.report.summary.calls = param_calls(&mut self.view);
         freed_slots(&mut self.view, &mut self.report.slots);
         self.report.slots.released = released(&mut self.view, &self.report.summary);
         self.report.unlinks = self.unlinks();
