@@ -14,6 +14,7 @@ use caulk_summary::{Destination, Subject};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::adopted::Adopted;
 use crate::candidate::{Candidate, Loss};
 use crate::destructors::{candidate, stays};
 use crate::schedule::Analysis;
@@ -72,7 +73,7 @@ impl Shelves {
 }
 
 impl Flows {
-    pub(crate) fn new(program: &Program, analysis: &Analysis) -> Self {
+    pub(crate) fn new(program: &Program, analysis: &Analysis, adopted: Adopted) -> Self {
         let slots = || analysis.reports.iter().map(|report| &report.slots);
         let mut shared: FxHashMap<Slot, Vec<Slot>> = FxHashMap::default();
         for (from, to) in slots().flat_map(|s| &s.traffic.shared) {
@@ -81,7 +82,7 @@ impl Flows {
         Self {
             shared,
             taken: slots().flat_map(|s| s.traffic.taken.iter().copied()).collect(),
-            foreign: slots().flat_map(|s| s.traffic.foreign.iter().copied()).collect(),
+            foreign: adopted.into_foreign(),
             lent: slots().flat_map(|s| s.traffic.lent.iter().copied()).collect(),
             returned: slots().flat_map(|s| s.traffic.returned.iter().copied()).collect(),
             ended: slots().flat_map(|s| s.maybe_ended.iter().copied()).collect(),

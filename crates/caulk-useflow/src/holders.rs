@@ -1,7 +1,7 @@
 //! Whether a structure that a function is given was there before, or has just been made by a caller.
 
 use caulk_ir::{Body, Inst, InstId, Operand};
-use caulk_program::{FuncId, Program};
+use caulk_program::{FuncId, Program, TypeId};
 use rustc_hash::FxHashMap;
 
 use crate::schedule::Analysis;
@@ -21,7 +21,7 @@ pub(crate) enum Holder {
 pub(crate) struct Holders<'a> {
     program: &'a Program,
     analysis: &'a Analysis,
-    known: FxHashMap<(FuncId, u32), bool>,
+    known: FxHashMap<(FuncId, u32, TypeId), bool>,
 }
 
 /// Callers that only pass a parameter on are asked in turn, this far up.
@@ -32,40 +32,42 @@ impl<'a> Holders<'a> {
         Self { program, analysis, known: FxHashMap::default() }
     }
 
-    /// Whether a structure surely was in use before. Static variables are most often filled once, when a program starts.
-    pub(crate) fn existed(&mut self, function: FuncId, holder: Holder) -> bool {
+    /// Whether a structure of a type surely was in use before. Static variables are most often filled once, when a program starts. A
+    /// function that makes such structures itself may have just made this one, whatever place it reads it from.
+    pub(crate) fn existed(&mut self, function: FuncId, holder: Holder, ty: TypeId) -> bool {
         match holder {
-            Holder::Existing => true,
+            Holder::Existing => !self.makes(function, ty),
             Holder::Static => false,
-            Holder::Given(index) => self.all_give_existing(function, index, MAX_CALLERS_UP),
+            Holder::Given(index) => self.all_give_existing(function, index, ty, MAX_CALLERS_UP),
         }
     }
 
     /// Whether there are callers, and all of them give a structure that they have found in memory.
-    fn all_give_existing(&mut self, function: FuncId, index: u32, depth: u32) -> bool {
-        if let Some(&known) = self.known.get(&(function, index)) {
+    fn all_give_existing(&mut self, function: FuncId, index: u32, ty: TypeId, depth: u32) -> bool {
+        if let Some(&known) = self.known.get(&(function, index, ty)) {
             return known;
         }
         // A cycle of callers says nothing.
-        self.known.insert((function, index), false);
+        self.known.insert((function, index, ty), false);
         let callers: Vec<FuncId> = self.program.callers(function).collect();
-        let all =
-            depth > 0 && !callers.is_empty() && callers.iter().all(|c| self.gives_existing(*c, function, index, depth));
-        self.known.insert((function, index), all);
+        let all = depth > 0
+            && !callers.is_empty()
+            && callers.iter().all(|c| self.gives_existing(*c, (function, index), ty, depth));
+        self.known.insert((function, index, ty), all);
         all
     }
 
-    fn gives_existing(&mut self, caller: FuncId, function: FuncId, index: u32, depth: u32) -> bool {
-        let Some(body) = self.program.body(caller) else { return false };
+    fn gives_existing(&mut self, caller: FuncId, (function, index): (FuncId, u32), ty: TypeId, depth: u32) -> bool {
+        let Some(body) = self.program.body(caller).filter(|_| !self.makes(caller, ty)) else { return false };
         let sites = self.program.call_sites(caller).iter().filter(|s| self.program.targets(s).contains(&function));
         let calls: Vec<InstId> = sites.map(|site| site.inst).collect();
         calls.into_iter().all(|call| {
             let argument = body.insts[call].call().and_then(|c| c.args.get(index as usize)).copied();
-            argument.is_some_and(|argument| self.is_existing(caller, &body, argument, depth))
+            argument.is_some_and(|argument| self.is_existing(caller, &body, argument, ty, depth))
         })
     }
 
-    fn is_existing(&mut self, caller: FuncId, body: &Body, argument: Operand, depth: u32) -> bool {
+    fn is_existing(&mut self, caller: FuncId, body: &Body, argument: Operand, ty: TypeId, depth: u32) -> bool {
         let mut seen: Vec<InstId> = Vec::new();
         let mut work = vec![argument];
         while let Some(operand) = work.pop() {
@@ -79,9 +81,10 @@ impl<'a> Holders<'a> {
                 Inst::Cast { value, .. } => work.push(*value),
                 Inst::Phi { incoming, .. } => work.extend(incoming.iter().map(|(_, o)| *o)),
                 Inst::Select { then, other, .. } => work.extend([*then, *other]),
-                Inst::Load { .. } => {}
-                Inst::Param { index, .. } if self.all_give_existing(caller, *index, depth - 1) => {}
-                Inst::Call(_) | Inst::Invoke { .. } if self.is_lookup(caller, value) => {}
+                // What a local variable holds, or a smart pointer that is one, may have just been made.
+                Inst::Load { address, .. } if !is_in_local(body, *address) => {}
+                Inst::Param { index, .. } if self.all_give_existing(caller, *index, ty, depth - 1) => {}
+                Inst::Call(_) | Inst::Invoke { .. } if self.is_lookup(caller, body, value) => {}
                 _ => return false,
             }
         }
@@ -89,10 +92,30 @@ impl<'a> Holders<'a> {
     }
 
     /// A call that gives back what was there before.
-    fn is_lookup(&self, caller: FuncId, call: InstId) -> bool {
+    fn is_lookup(&self, caller: FuncId, body: &Body, call: InstId) -> bool {
+        let first = body.insts[call].call().and_then(|data| data.args.first());
+        if first.is_some_and(|first| is_in_local(body, *first)) {
+            return false;
+        }
         let Some(site) = self.program.call_site(caller, call) else { return false };
         let targets = self.program.targets(site);
         let makes_nothing = |f: &FuncId| self.program.has_body(*f) && !self.analysis.summary(*f).allocates();
         !targets.is_empty() && targets.iter().all(makes_nothing)
     }
+
+    fn makes(&self, function: FuncId, ty: TypeId) -> bool {
+        self.analysis.reports[function.0 as usize].slots.made.iter().any(|(made, _)| *made == ty)
+    }
+}
+
+/// Whether an address is that of a local variable, or of a part of one.
+pub(crate) fn is_in_local(body: &Body, mut address: Operand) -> bool {
+    while let Operand::Value(value) = address {
+        address = match &body.insts[value] {
+            Inst::Address { base, .. } => *base,
+            Inst::Cast { value, .. } => *value,
+            inst => return matches!(inst, Inst::Local { .. }),
+        };
+    }
+    false
 }

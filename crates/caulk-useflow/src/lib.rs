@@ -7,6 +7,7 @@
 //! *Architecture invariant:* work is bounded per function by [`UseflowConfig`]; when a bound is reached, alternatives
 //! merge and the function counts as cut. The result does not depend on the number of threads.
 
+mod adopted;
 mod alternative;
 mod apart;
 mod backlinks;
@@ -45,6 +46,7 @@ mod overwrites;
 mod private_fields;
 mod propagate;
 mod refcount;
+mod repeated;
 mod replaced;
 mod saved;
 mod schedule;

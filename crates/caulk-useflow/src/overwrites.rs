@@ -20,9 +20,10 @@ use crate::classes::Flows;
 use crate::constructed::Constructed;
 use crate::facts::number_of;
 use crate::function::View;
-use crate::holders::{Holder, Holders};
+use crate::holders::{Holder, Holders, is_in_local};
 use crate::objects::given_start;
 use crate::propagate::{Propagation, Start};
+use crate::repeated::is_called_again;
 use crate::schedule::Analysis;
 use crate::sisters::{Known, Sisters, getter};
 use crate::slots::{Slot, SlotTable};
@@ -99,8 +100,10 @@ pub(crate) fn overwritten_slots(
             let is_full = match sign {
                 _ if is_emptied => {
                     let is_never_freed = !table.is_freed(&slot) && !flows.is_target_ended(world.program, slot);
-                    let mut is_used =
-                        || holders.existed(function, holder) || classes.is_used_later(world.program, function, slot.0);
+                    let mut is_used = || {
+                        holders.existed(function, holder, slot.0)
+                            || classes.is_used_later(world.program, function, slot.0)
+                    };
                     sign == Sign::Full || (sign == Sign::None && is_never_freed && is_used())
                 }
                 Sign::Full => true,
@@ -108,12 +111,18 @@ pub(crate) fn overwritten_slots(
                 Sign::None => {
                     let others_free = careful.get(&slot).is_some_and(|by| by.iter().any(|f| *f != function));
                     let is_emptied = table.is_emptied(&slot);
-                    let by_others = others_free && !is_emptied && holders.existed(function, holder);
+                    let by_others = others_free && !is_emptied && holders.existed(function, holder, slot.0);
                     let by_sisters = || !asks_sibling && sisters.free_first(function, ty, known);
                     let by_class = holder == Holder::Given(0) && classes.is_full(world.program, table, function, slot);
+                    let by_repetition = || {
+                        let is_own =
+                            holder == Holder::Given(0) && table.is_freed(&slot) && !is_emptied && !asks_sibling;
+                        is_own && is_called_again(world.program, analysis, function, slot)
+                    };
                     by_others
                         || world.config.rules.applies(Rule::ConstructedFields, by_class)
                         || world.config.rules.applies(Rule::SisterFields, by_sisters())
+                        || world.config.rules.applies(Rule::RepeatedSetters, by_repetition())
                 }
             };
             candidates.push(candidate(function, store, slot, table.origin(&slot), !is_full));
@@ -317,7 +326,10 @@ fn holder_of(view: &View<'_>, base: ValueId) -> Option<Holder> {
         (_, ValueNode::Opaque(inst)) => {
             let is_made = view.calls[inst].as_ref().is_none_or(|e| e.unknown || e.summary.allocates());
             let is_made = is_made && getter(view, inst).is_none();
-            (!is_made).then_some(Holder::Existing)
+            // What a smart pointer that is a local variable leads to may have just been made.
+            let first = view.argument(inst, 0);
+            let is_held_here = first.is_some_and(|first| is_in_local(view.body, first));
+            (!is_made && !is_held_here).then_some(Holder::Existing)
         }
         _ => Some(Holder::Existing),
     }

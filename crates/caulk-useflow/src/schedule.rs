@@ -15,6 +15,7 @@ use caulk_summary::{Action, Guard, Subject, Summary};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::adopted::Adopted;
 use crate::callbacks::{Special, calls_parameters, special, special_calls};
 use crate::candidate::Candidate;
 use crate::classes::{Flows, missed_by_classes};
@@ -91,8 +92,10 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
     }
     let mut analysis = Analysis { reports, survey, statistics };
     let world = World { program, models, config, survey: &analysis.survey };
-    let table = SlotTable::new(program, &analysis);
-    let flows = Flows::new(program, &analysis);
+    let adopted = Adopted::new(program, &analysis, config.rules.is_on(Rule::AdoptedFields));
+    config.rules.note(Rule::AdoptedFields, adopted.owned().len());
+    let table = SlotTable::new(program, &analysis, &adopted);
+    let flows = Flows::new(program, &analysis, adopted);
     let mut of_slots = unseen_by_destructors(&world, &analysis, &table, &flows);
     of_slots.extend(config.rules.all(Rule::OverwrittenSlots, || overwritten_slots(&world, &analysis, &table, &flows)));
     of_slots.extend(config.rules.all(Rule::UnlinkedNodes, || left_nodes(&analysis)));

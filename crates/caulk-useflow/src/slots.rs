@@ -9,6 +9,7 @@ use caulk_program::{FuncId, Program, TypeId, is_destructor};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::adopted::Adopted;
 use crate::exceptions::is_destructor_call;
 use crate::function::{Resolved, View};
 use crate::schedule::Analysis;
@@ -463,7 +464,7 @@ pub(crate) struct SlotTable {
 }
 
 impl SlotTable {
-    pub(crate) fn new(program: &Program, analysis: &Analysis) -> Self {
+    pub(crate) fn new(program: &Program, analysis: &Analysis, adopted: &Adopted) -> Self {
         let mut table = Self::default();
         for (index, report) in analysis.reports.iter().enumerate() {
             for (slot, line) in &report.slots.filled {
@@ -479,6 +480,9 @@ impl SlotTable {
             for slot in emptied {
                 table.emptied.entry(*slot).or_default().push(FuncId(index as u32));
             }
+        }
+        for (slot, origin) in adopted.owned() {
+            table.filled.entry(slot).or_insert(origin);
         }
         table
     }

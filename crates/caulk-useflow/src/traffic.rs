@@ -5,13 +5,14 @@ use caulk_memory::{Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_program::{CallKind, FuncId, Program};
 use caulk_summary::{Destination, Subject};
 
+use crate::adopted::{Adoptions, adopted_parameter, note_given};
 use crate::function::{CallEffect, View};
 use crate::slots::Slot;
 
 /// What a function does with the contents of fields, besides allocating and freeing them. All sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Fields that receive something that is neither a fresh block nor null: it may be another's.
+    /// Fields that receive something that is neither a fresh block, null, nor a constructor's parameter: it may be another's.
     pub foreign: Vec<Slot>,
     /// Fields whose contents are stored somewhere, or given to code that frees or keeps them, or may.
     pub lent: Vec<Slot>,
@@ -23,6 +24,8 @@ pub struct Traffic {
     pub taken: Vec<Slot>,
     /// Fields whose contents are stored in another field as well: both.
     pub shared: Vec<(Slot, Slot)>,
+    /// Fields that constructors take over.
+    pub adoptions: Adoptions,
 }
 
 pub(crate) fn traffic(view: &View<'_>) -> Traffic {
@@ -41,7 +44,9 @@ pub(crate) fn traffic(view: &View<'_>) -> Traffic {
                 let is_local = |c: &Cell| matches!(view.values.node(c.base), ValueNode::Local(_));
                 let cell = view.values.of_operand(*address).filter(|c| !is_local(c));
                 let field = cell.and_then(|c| view.values.own_field(c));
-                if !is_fresh_or_null(view, *value) {
+                if let Some(index) = adopted_parameter(view, *value, *address) {
+                    traffic.adoptions.adopted.extend(field.map(|field| (field, index)));
+                } else if !is_fresh_or_null(view, *value) {
                     traffic.foreign.extend(field);
                 } else if view.body.constant(*value).is_some() {
                     traffic.nulled.extend(field);
@@ -60,7 +65,8 @@ pub(crate) fn traffic(view: &View<'_>) -> Traffic {
     let moved: Vec<Slot> = traffic.returned.iter().filter(|slot| traffic.nulled.contains(slot)).copied().collect();
     traffic.lent.extend(&moved);
     traffic.taken.extend(moved);
-    let Traffic { foreign, lent, returned, nulled, taken, shared } = &mut traffic;
+    note_given(view, &mut traffic.adoptions);
+    let Traffic { foreign, lent, returned, nulled, taken, shared, .. } = &mut traffic;
     for list in [foreign, lent, returned, nulled, taken] {
         list.sort_unstable();
         list.dedup();

@@ -25,6 +25,22 @@ pub(super) struct Owners {
     pub is_found: bool,
 }
 
+/// Whether a path names a field of the structure that a parameter points to.
+fn is_own_field(path: &AccessPath) -> bool {
+    matches!(path.root, PathRoot::Param(_)) && path.steps.len() == 1
+}
+
+/// Whether fields of a parameter's structure hold no more than pointers to what an older structure behind another field of it holds:
+/// `cursor->list->last = node; cursor->current = node;`. Not so a field that moves on to what hangs on its old contents
+/// (`list->tail->next = node; list->tail = node;`).
+fn has_second_pointers(paths: &[AccessPath]) -> bool {
+    let own: SmallVec<[&AccessPath; 4]> = paths.iter().filter(|path| is_own_field(path)).collect();
+    let has_root = |path: &AccessPath| own.iter().any(|field| field.root == path.root);
+    let is_moved_on =
+        |path: &AccessPath| own.iter().any(|f| f.root == path.root && f.steps[0].offset == path.steps[0].offset);
+    paths.iter().any(|path| path.steps.len() > 1 && has_root(path) && !is_moved_on(path))
+}
+
 impl Summarizer<'_> {
     /// What the caller gets back and can reach through something else as well is that other thing's. A mere list of all objects holds
     /// none of them.
@@ -32,6 +48,10 @@ impl Summarizer<'_> {
         let info = self.view.program.function(self.view.id);
         let ty = info.declaration.ret_pointee.target.map(|ty| self.view.program.resolve_struct(info.unit, ty));
         for ((exit, alternative), paths) in handed {
+            let rules = &self.world.config.rules;
+            if rules.applies(Rule::BorrowedElements, has_second_pointers(paths)) {
+                paths.retain(|path| !is_own_field(path));
+            }
             let is_elsewhere = self.is_held_elsewhere(*exit, alternative);
             let is_elsewhere = self.world.config.rules.applies(Rule::HeldElsewhere, is_elsewhere);
             let holds = |path: &AccessPath| match path.root {
