@@ -25,7 +25,7 @@ impl KeyId {
         self.0 < PARAMETER_KEYS || self.0 & OF_PARAMETER != 0
     }
 
-    fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         (self.0 & !OF_PARAMETER) as usize
     }
 }

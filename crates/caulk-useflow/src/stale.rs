@@ -65,7 +65,7 @@ impl View<'_> {
 
     /// Whether a call may write what a key is read from; asked often, so the answers are kept.
     fn is_stale(&mut self, call: InstId, targets: &[FuncId], key: KeyId) -> bool {
-        let (word, bit) = (key.0 as usize / 64, 1u64 << (key.0 % 64));
+        let (word, bit) = (key.index() / 64, 1u64 << (key.index() % 64));
         let answers = self.stale[call].get_or_insert_default();
         if answers.len() <= word {
             answers.resize(word + 1, Answers::default());
