@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::RwLock;
+use std::sync::{Mutex, RwLock};
 use std::time::SystemTime;
 use std::{fs, io};
 
@@ -38,6 +38,14 @@ pub struct Cache {
     hashes: RwLock<HashMap<String, Option<Hash>>>,
     /// Where units of other machines are.
     shared: Option<Shared>,
+    unwritten: Mutex<Unwritten>,
+}
+
+/// Entries that could not be written.
+#[derive(Debug, Default)]
+struct Unwritten {
+    count: usize,
+    first: Option<io::Error>,
 }
 
 /// The name of a unit's entry.
@@ -63,7 +71,7 @@ impl Cache {
         if !folder.exists(ignore) {
             folder.write(ignore, &[b"*\n"])?;
         }
-        Ok(Self { folder: units, hashes: RwLock::default(), shared: None })
+        Ok(Self { folder: units, hashes: RwLock::default(), shared: None, unwritten: Mutex::default() })
     }
 
     /// Likewise, with a remote cache behind it. A unit that is not in the folder is looked for there, for the checkout at
@@ -79,6 +87,13 @@ impl Cache {
     /// What went wrong with the remote cache, in one line.
     pub fn remote_troubles(&self) -> Option<String> {
         self.shared.as_ref()?.remote.troubles()
+    }
+
+    /// What went wrong with the folder, in one line: a disk that is full, most of the time.
+    pub fn folder_troubles(&self) -> Option<String> {
+        let Unwritten { count, first } = &*self.unwritten.lock().expect("no holder of this lock panics");
+        let units = if *count == 1 { "1 unit".to_owned() } else { format!("{count} units") };
+        first.as_ref().map(|first| format!("{units} could not be written to the cache ({first})"))
     }
 
     pub(crate) fn key(&self, job: &Job, clang: &Clang) -> Key {
@@ -145,7 +160,11 @@ impl Cache {
 
     fn write(&self, key: &Key, files: &[(Hash, String)], unit: &PackedUnit) {
         let listed: String = files.iter().map(|(hash, file)| format!("{} {file}\n", hash.to_hex())).collect();
-        let _ = self.folder.write(&name(key), &[&entry::encode(&listed, unit)]);
+        if let Err(error) = self.folder.write(&name(key), &[&entry::encode(&listed, unit)]) {
+            let mut unwritten = self.unwritten.lock().expect("no holder of this lock panics");
+            unwritten.count += 1;
+            unwritten.first.get_or_insert(error);
+        }
     }
 
     fn file_hash(&self, path: &str) -> Option<Hash> {
@@ -248,6 +267,23 @@ mod tests {
         let other = Key("4567".to_owned());
         cache.store(&other, &[], SystemTime::now(), &unit);
         assert!(cache.load(&other).is_none());
+    }
+
+    /// A folder in the place of the entry: as on a full disk, it cannot be written.
+    #[test]
+    fn what_cannot_be_written_is_counted() {
+        let stored = Stored::new();
+        let cache = Cache::open(stored.folder.path()).expect("writable");
+        let Cached { unit, files } = cache.load(&stored.key).expect("sound");
+        assert_eq!(cache.folder_troubles(), None);
+        let other = Key("4567".to_owned());
+        let units = stored.folder.path().join("units");
+        fs::create_dir_all(units.join(name(&other)).join("in the way")).expect("writable");
+        (0..2).for_each(|_| cache.store(&other, &files, SystemTime::now(), &unit));
+        let troubles = cache.folder_troubles().expect("two failed");
+        assert!(troubles.starts_with("2 units could not be written to the cache ("), "{troubles}");
+        let left = fs::read_dir(&units).expect("readable").count();
+        assert_eq!(left, 2, "nothing half written is left");
     }
 
     #[test]

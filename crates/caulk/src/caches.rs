@@ -3,6 +3,7 @@
 //! Which server is talked to is for the command line and the environment to say, never for a project: `caulk.toml` has no key
 //! for it.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -24,10 +25,10 @@ const MODE: &str = "CAULK_REMOTE_CACHE_MODE";
 pub(crate) fn front_end(options: &InputOptions, root: &Path) -> Result<Config, Error> {
     let clang = Clang::find_for(options.clang.as_deref(), runner(options))?.for_project(root);
     let remote = open_remote(&options.remote)?;
-    let cache = match (options.no_cache, remote) {
-        (true, _) => None,
-        (false, None) => Some(open_folder(&place(options, root))?),
-        (false, Some(remote)) => Some(open_folder(&place(options, root))?.with_remote(remote, root, &clang)),
+    let folder = if options.no_cache { None } else { open_folder(&place(options, root))? };
+    let cache = match remote {
+        Some(remote) => folder.map(|folder| folder.with_remote(remote, root, &clang)),
+        None => folder,
     };
     let isolated = std::env::current_exe().ok().map(Isolated::new);
     Ok(Config { clang, cache, isolated, threads: threads(options) })
@@ -38,8 +39,17 @@ fn place(options: &InputOptions, root: &Path) -> Destination {
     options.cache.clone().unwrap_or_else(|| Destination::below(root, DEFAULT_CACHE.into()))
 }
 
-fn open_folder(place: &Destination) -> Result<Cache, Error> {
-    Cache::open_at(place).map_err(|source| Error::Cache { folder: place.to_string(), source })
+/// None, after a warning, if the disk is full: that costs time and no result.
+fn open_folder(place: &Destination) -> Result<Option<Cache>, Error> {
+    match Cache::open_at(place) {
+        Err(error) if error.kind() == ErrorKind::StorageFull => {
+            tell!(
+                "warning: {place} cannot be the cache ({error}); without it everything is compiled, the result is the same"
+            );
+            Ok(None)
+        }
+        opened => opened.map(Some).map_err(|source| Error::Cache { folder: place.to_string(), source }),
+    }
 }
 
 fn open_remote(options: &RemoteOptions) -> Result<Option<Remote>, Error> {
@@ -96,15 +106,18 @@ impl Origins {
     }
 }
 
-/// One line on what the remote cache was worth, and one if it failed.
-pub(crate) fn tell_remote(config: &Config, origins: &Origins, options: &InputOptions) {
-    let Some(cache) = config.cache.as_ref().filter(|cache| cache.has_remote()) else { return };
-    if !options.quiet {
+/// One line on what the remote cache was worth, and one for each cache that failed.
+pub(crate) fn tell_caches(config: &Config, origins: &Origins, options: &InputOptions) {
+    let Some(cache) = &config.cache else { return };
+    if cache.has_remote() && !options.quiet {
         let Origins { from_cache, from_remote_cache, compiled, stored_remotely, .. } = origins;
         tell!(
             "units: {from_cache} from the cache, {from_remote_cache} from the remote cache, {compiled} compiled \
              ({stored_remotely} stored in the remote cache)"
         );
+    }
+    if let Some(troubles) = cache.folder_troubles() {
+        tell!("warning: {troubles}; the next run will compile them again, the result is the same");
     }
     if let Some(troubles) = cache.remote_troubles() {
         tell!("warning: {troubles}; the result is the same without it");

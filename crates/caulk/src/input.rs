@@ -128,7 +128,7 @@ fn read_jobs(list: JobList, options: &InputOptions, with_neighbours: bool) -> Re
         Context::default()
     };
     let origins = Origins::of(results.iter().map(|result| result.as_ref().map(|unit| unit.origin)));
-    caches::tell_remote(&config, &origins, options);
+    caches::tell_caches(&config, &origins, options);
     let mut read = sort_results(&list, results, started);
     // What a changed text makes of a unit is told by who changed it.
     if options.overlay.is_empty() {

@@ -47,6 +47,9 @@ pub(crate) fn run(options: &LowerOptions) -> Result<Exit, Error> {
 
 fn fill(options: &LowerOptions, list: &JobList, jobs: &[Job]) -> Result<Vec<Result<Origin, LostUnit>>, Error> {
     let config = caches::front_end(&options.input, &list.root)?;
+    if config.cache.is_none() {
+        return Err(Error::Usage("there is no cache that could keep what is compiled".to_owned()));
+    }
     let bar = progress::bar(jobs.len(), "lowering", options.input.quiet);
     let results = fill_caches(jobs, &config, &|job: &Job| {
         bar.set_message(terminal::piece(job.display()));
@@ -56,7 +59,7 @@ fn fill(options: &LowerOptions, list: &JobList, jobs: &[Job]) -> Result<Vec<Resu
     for lost in results.iter().filter_map(|result| result.as_ref().err()) {
         tell!("{} was not read: {}", terminal::piece(&lost.source), lost.reason);
     }
-    caches::tell_remote(&config, &Origins::of(results.iter().map(|result| result.as_ref().copied())), &options.input);
+    caches::tell_caches(&config, &Origins::of(results.iter().map(|result| result.as_ref().copied())), &options.input);
     Ok(results)
 }
 
