@@ -66,7 +66,8 @@ fn links_lead_somewhere() {
             let has_anchor = || fs::read_to_string(&target).is_ok_and(|text| anchors(&text).contains(anchor));
             // Made into pages, a link out of the manual, or to its first chapter by name, leads nowhere.
             let is_chapter = path.starts_with(docs()) && !path.ends_with("SUMMARY.md");
-            let is_in_book = !target.ends_with("README.md") && target.canonicalize().is_ok_and(|t| t.starts_with(docs()));
+            let is_in_book =
+                !target.ends_with("README.md") && target.canonicalize().is_ok_and(|t| t.starts_with(docs()));
             if !target.exists() || (!anchor.is_empty() && !has_anchor()) || (is_chapter && !is_in_book) {
                 broken.push(format!("{}: {link}", path.display()));
             }

@@ -127,7 +127,10 @@ fn help_manual_settings_and_messages() {
     }
     texts.push(("caulk --help".to_owned(), project.run(&["--help"]).stdout));
     let mut documents = files(&root.join("docs"), &["md"]);
-    documents.extend(["README.md", "SECURITY.md", "CONTRIBUTING.md", "action.yml", "Containerfile", "scripts/package"].map(|name| root.join(name)));
+    documents.extend(
+        ["README.md", "SECURITY.md", "CONTRIBUTING.md", "action.yml", "Containerfile", "scripts/package"]
+            .map(|name| root.join(name)),
+    );
     documents.extend(files(&root.join("crates/caulk-report/src/html/assets"), &["js", "css"]));
     documents.push(root.join("crates/caulk/src/settings/template.toml"));
     // Their descriptions are comments of the code.

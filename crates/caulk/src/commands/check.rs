@@ -95,6 +95,11 @@ pub(crate) fn check(options: &CheckOptions, purpose: Purpose) -> Result<Checked,
     if wanted.is_part() && options.write_baseline.is_some() {
         return Err(Error::Usage("a baseline of some files would forget the others: write it for all".to_owned()));
     }
+    if wanted.matches_nothing(&analysed.program) {
+        tell!(
+            "no function that was read is in the files that were asked for: see the named files, --only and --exclude"
+        );
+    }
     wanted.narrow(&mut analysed, &config);
     let sources = Sources::new(&root, config.max_source);
     for (path, text) in options.input.overlay.iter() {
