@@ -37,11 +37,8 @@ impl Picture<'_> {
         let quoted = self.quoted(finding, &shown);
         // The numbers of lines and the bar beside them.
         let gutter = quoted.iter().map(Quoted::last_line).max().unwrap_or(1).to_string().len() + " | ".len();
-        let label_width = |mark: &Mark, line: &str| {
-            let end = gutter + columns(&line[..mark.span.end]) + 1;
-            self.width.map(|width| width.saturating_sub(end))
-        };
-        let mut group = title.elements(quoted.iter().map(|file| file.snippet(&label_width)));
+        let room = self.width.map(|width| width.saturating_sub(gutter));
+        let mut group = title.elements(quoted.iter().map(|file| file.snippet(room)));
         for (level, text) in self.notes(finding, &shown) {
             let before = gutter + "note: ".len();
             group = group.element(level.message(self.wrapped(&text, before)));
@@ -108,7 +105,13 @@ impl Picture<'_> {
             let gutter = last.to_string().len() + " | ".len();
             let shown = |n: u32| {
                 let line = source.as_ref().map_or_else(String::new, |s| shown_line(s, n));
-                let marked = file.marks.iter().filter(|m| m.line == n).map(|m| m.span.end).max().unwrap_or(0);
+                let marked = file
+                    .marks
+                    .iter()
+                    .filter(|m| m.line == n)
+                    .map(|m| after_first(&line, m.span.start))
+                    .max()
+                    .unwrap_or(0);
                 self.cut(line, marked, gutter)
             };
             file.text = (first..=last).map(shown).collect();
@@ -121,8 +124,8 @@ impl Picture<'_> {
         let Some(width) = self.width else { return line };
         let end = layout::prefix(&line, width.saturating_sub(gutter));
         if end < line.len() {
-            let end = layout::prefix(&line, width.saturating_sub(gutter + layout::ELLIPSIS.len())).max(marked);
-            line.truncate(end);
+            let end = layout::prefix(&line, width.saturating_sub(gutter + layout::ELLIPSIS.len()));
+            line.truncate(end.max(marked));
             line.push_str(layout::ELLIPSIS);
         }
         line
@@ -197,8 +200,8 @@ impl Quoted {
         self.first + self.text.len().saturating_sub(1) as u32
     }
 
-    /// `label_width`: columns that a label has beside its mark.
-    fn snippet(&self, label_width: &impl Fn(&Mark, &str) -> Option<usize>) -> Snippet<'_, Annotation<'_>> {
+    /// `room`: columns beside the numbers of lines.
+    fn snippet(&self, room: Option<usize>) -> Snippet<'_, Annotation<'_>> {
         let mut starts = vec![0];
         for line in &self.text {
             starts.push(starts.last().copied().unwrap_or(0) + line.len() + 1);
@@ -206,12 +209,9 @@ impl Quoted {
         let annotations = self.marks.iter().map(|mark| {
             let at = (mark.line - self.first) as usize;
             let start = starts[at];
-            let label = match label_width(mark, &self.text[at]) {
-                Some(width) => layout::shorten(&mark.label(), width),
-                None => mark.label(),
-            };
+            let (span, label) = mark.fitted(&self.text[at], room);
             let kind = if mark.is_end { AnnotationKind::Primary } else { AnnotationKind::Context };
-            kind.span(start + mark.span.start..start + mark.span.end).label(label)
+            kind.span(start + span.start..start + span.end).label(label)
         });
         Snippet::source(self.text.join("\n"))
             .line_start(self.first as usize)
@@ -221,11 +221,39 @@ impl Quoted {
 }
 
 impl Mark {
+    /// What to underline in the line as it is shown, and the label beside it. Where both do not fit, less is underlined.
+    fn fitted(&self, line: &str, room: Option<usize>) -> (Range<usize>, String) {
+        let start = boundary(line, self.span.start);
+        let least = after_first(line, start);
+        let end = boundary(line, self.span.end).max(least);
+        let Some(room) = room else { return (start..end, self.label()) };
+        let before = columns(&line[..start]) + " ".len();
+        let beside = |end: usize| room.saturating_sub(before + columns(&line[start..end]));
+        let label = layout::shorten(&self.label(), beside(end));
+        if columns(&label) <= beside(end) {
+            return (start..end, label);
+        }
+        let label = layout::shorten(&self.label(), beside(least));
+        let underlined = layout::prefix(&line[start..end], room.saturating_sub(before + columns(&label)));
+        (start..(start + underlined).max(least), label)
+    }
+
     /// `2, 9. the loop goes on`.
     fn label(&self) -> String {
         let numbers: Vec<String> = self.numbers.iter().map(usize::to_string).collect();
         piece(&format!("{}. {}", numbers.join(", "), self.text))
     }
+}
+
+/// The beginning of the character at a place of a line: what is not UTF-8 in a source may put a mark inside of one.
+fn boundary(line: &str, at: usize) -> usize {
+    (0..=at.min(line.len())).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// Where the character at a place of a line ends.
+fn after_first(line: &str, at: usize) -> usize {
+    let start = boundary(line, at);
+    start + line[start..].chars().next().map_or(0, char::len_utf8)
 }
 
 /// How the title begins.
