@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use caulk_process::find_program;
+
 use crate::flags::is_plain_target;
 
 /// Programs that run the compiler named after them and do not change what it means.
@@ -49,8 +51,9 @@ const MACHINES: &[&str] = &[
     "hexagon",
     "bpf",
 ];
-/// Where a tool chain that lies in a folder of its own keeps the target's headers, below the folder of its triple.
-const SYSROOTS: [&str; 3] = ["libc", "sysroot", ""];
+/// Where a tool chain keeps the target's headers, below the folder that its `bin` is in; `TRIPLE` stands for its name. The last is
+/// where Debian puts those without a system (`/usr/lib/arm-none-eabi`).
+const SYSROOTS: [&str; 4] = ["TRIPLE/libc", "TRIPLE/sysroot", "TRIPLE", "lib/TRIPLE"];
 
 /// A command taken apart.
 #[derive(Debug, PartialEq, Eq)]
@@ -88,9 +91,17 @@ impl Invocation {
             return Vec::new();
         }
         let mut flags = vec![format!("--target={triple}")];
-        let home = Path::new(&self.compiler).parent().and_then(Path::parent).filter(|home| home.is_absolute());
-        let roots = home.into_iter().flat_map(|home| SYSROOTS.map(|root| home.join(triple).join(root)));
-        let sysroot = roots.into_iter().find(|root| root.join("usr/include").is_dir() || root.join("include").is_dir());
+        // A name without a folder is what a shell finds.
+        let program = match self.compiler.contains('/') {
+            true => Some(Path::new(&self.compiler).to_owned()),
+            false => find_program(Path::new(&self.compiler)),
+        };
+        let home = program.as_deref().and_then(Path::parent).and_then(Path::parent).filter(|home| home.is_absolute());
+        // Those for Linux that the system brings are found by clang itself, with their C++ headers; a sysroot would hide these.
+        let home = home.filter(|home| !(*home == Path::new("/usr") && triple.contains("linux")));
+        let mut roots =
+            home.into_iter().flat_map(|home| SYSROOTS.map(|root| home.join(root.replace("TRIPLE", triple))));
+        let sysroot = roots.find(|root| root.join("usr/include").is_dir() || root.join("include").is_dir());
         flags.extend(sysroot.map(|root| format!("--sysroot={}", root.display())));
         flags
     }
@@ -186,19 +197,29 @@ mod tests {
     #[test]
     fn cross_compilers_name_their_target() {
         let flags = |compiler: &str| parse(compiler).expect(compiler).target_flags().join(" ");
-        assert_eq!(flags("arm-linux-gnueabihf-gcc"), "--target=arm-linux-gnueabihf");
-        assert_eq!(flags("/usr/bin/aarch64-linux-gnu-g++-12"), "--target=aarch64-linux-gnu");
-        assert_eq!(flags("arm-none-eabi-gcc-13.2"), "--target=arm-none-eabi");
+        assert_eq!(flags("/nowhere/bin/arm-linux-gnueabihf-gcc"), "--target=arm-linux-gnueabihf");
+        assert_eq!(flags("/nowhere/bin/aarch64-linux-gnu-g++-12"), "--target=aarch64-linux-gnu");
+        assert_eq!(flags("nowhere/arm-none-eabi-gcc-13.2"), "--target=arm-none-eabi");
         for own in ["gcc", "clang-19", "afl-gcc", "musl-gcc", "c++", "/opt/arm/bin/gcc", "arm-gcc"] {
             assert_eq!(flags(own), "", "{own}");
         }
-        let home = tempfile::tempdir().expect("a temporary directory can be made");
-        let headers = home.path().join("arm-none-eabi/sysroot/usr/include");
-        std::fs::create_dir_all(headers).expect("writable");
-        let compiler = home.path().join("bin/arm-none-eabi-gcc");
-        let sysroot = home.path().join("arm-none-eabi/sysroot");
-        let expected = format!("--target=arm-none-eabi --sysroot={}", sysroot.display());
-        assert_eq!(flags(&compiler.display().to_string()), expected);
+    }
+
+    #[test]
+    fn headers_beside_a_cross_compiler_are_its_sysroot() {
+        for (root, headers) in [
+            ("riscv64-none-elf/sysroot", "usr/include"),
+            ("riscv64-none-elf/libc", "include"),
+            ("riscv64-none-elf", "include"),
+            ("lib/riscv64-none-elf", "include"),
+        ] {
+            let home = tempfile::tempdir().expect("a temporary directory can be made");
+            let sysroot = home.path().join(root);
+            std::fs::create_dir_all(sysroot.join(headers)).expect("writable");
+            let compiler = home.path().join("bin/riscv64-none-elf-gcc").display().to_string();
+            let expected = format!("--target=riscv64-none-elf --sysroot={}", sysroot.display());
+            assert_eq!(parse(&compiler).expect("a command").target_flags().join(" "), expected);
+        }
     }
 
     #[test]

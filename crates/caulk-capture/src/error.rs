@@ -74,8 +74,12 @@ pub enum CaptureError {
 
     #[error(
         "no compilation was recorded ({})\n\
-         help: if everything was up to date, clean the build first",
-        status_words(*.status)
+         help: {}",
+        status_words(*.status),
+        match .status {
+            Some(0) => "if everything was up to date, clean the build first",
+            _ => "the build itself failed; its messages are above",
+        }
     )]
     NothingRecorded {
         /// Exit status of the build; `None` when a signal ended it.

@@ -151,13 +151,13 @@ impl SkipReason {
     /// The words for a count of units: "3 in another language".
     fn group(&self) -> &'static str {
         match self {
-            SkipReason::Duplicate => "duplicates",
+            SkipReason::Duplicate => "compiled the same way before",
             SkipReason::OtherFlags => "compiled again with other flags",
             SkipReason::Excluded => "left out by --skip",
             SkipReason::Assembler => "assembler",
-            SkipReason::Header => "headers",
+            SkipReason::Header => "as a header",
             SkipReason::OtherLanguage(_) => "in another language",
-            SkipReason::InnerCommand => "inner commands of clang",
+            SkipReason::InnerCommand => "with an inner command of clang",
             SkipReason::MsvcCommand => "with a Microsoft command line",
             SkipReason::DirectoryMissing => "whose directory is gone",
             SkipReason::SourceMissing => "whose source is gone",

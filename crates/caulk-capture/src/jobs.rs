@@ -84,7 +84,9 @@ fn compile_job(
     extra: &Sanitized,
 ) -> Result<CompileJob, SkipReason> {
     let directory = resolve(base, &entry.directory);
-    let invocation = invocation(entry, &directory)?;
+    // Targets of a build that are no compilation, as `ninja -t compdb` lists them, are no loss.
+    let is_no_source = |reason| language_of(&source, None, false).err().unwrap_or(reason);
+    let invocation = invocation(entry, &directory).map_err(is_no_source)?;
     if invocation.is_inner() {
         return Err(SkipReason::InnerCommand);
     }

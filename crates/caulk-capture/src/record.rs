@@ -44,6 +44,8 @@ pub fn record(command: &[String], output: &Path, cwd: &Path, lifeline: &Lifeline
         return Err(CaptureError::NoCommand);
     }
     let output = cwd.join(output);
+    // A build may take long: say now that nothing can be written.
+    temporary_file(&output)?;
     let failed = |source| CaptureError::Write { path: std::env::temp_dir(), source };
     let scratch = lifeline.temp_folder().map_err(failed)?;
     let raw = scratch.path().join("recorded.json");
@@ -133,7 +135,25 @@ fn clean_entry(entry: &Entry, cwd: &Path) -> Result<CleanEntry, SkipReason> {
 /// Writes beside `output` and renames: a reader sees the old database or the new one, never half of one.
 fn write(entries: &[CleanEntry], output: &Path) -> Result<(), CaptureError> {
     let failed = |source: std::io::Error| CaptureError::Write { path: output.to_owned(), source };
+    let mut file = temporary_file(output)?;
+    let mut text = serde_json::to_vec_pretty(entries).map_err(|e| failed(e.into()))?;
+    text.push(b'\n');
+    file.write_all(&text).map_err(failed)?;
+    file.persist(output).map_err(|e| failed(e.error))?;
+    Ok(())
+}
+
+/// A new file beside the database, which is removed unless it takes its place.
+fn temporary_file(output: &Path) -> Result<tempfile::NamedTempFile, CaptureError> {
     let folder = output.parent().unwrap_or(Path::new("."));
+    // The name of the temporary file says nothing to the user.
+    let failed = |source: std::io::Error| {
+        let source = std::fs::metadata(folder).err().unwrap_or_else(|| source.kind().into());
+        CaptureError::Write { path: output.to_owned(), source }
+    };
+    if output.is_dir() {
+        return Err(failed(ErrorKind::IsADirectory.into()));
+    }
     let mut builder = tempfile::Builder::new();
     builder.prefix(".compile_commands").suffix(".tmp");
     #[cfg(unix)]
@@ -142,12 +162,7 @@ fn write(entries: &[CleanEntry], output: &Path) -> Result<(), CaptureError> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let mut file = builder.tempfile_in(folder).map_err(failed)?;
-    let mut text = serde_json::to_vec_pretty(entries).map_err(|e| failed(e.into()))?;
-    text.push(b'\n');
-    file.write_all(&text).map_err(failed)?;
-    file.persist(output).map_err(|e| failed(e.error))?;
-    Ok(())
+    builder.tempfile_in(folder).map_err(failed)
 }
 
 #[cfg(test)]

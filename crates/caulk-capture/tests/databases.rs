@@ -52,6 +52,7 @@ fn other_languages_and_lost_units_are_listed() {
   {"directory": "@ROOT@/gone", "file": "x.c", "command": "cc -c x.c"},
   {"directory": "@ROOT@", "file": "a.c", "command": "cc -c 'a.c"},
   {"directory": "@ROOT@", "file": "a.c", "arguments": []},
+  {"directory": "@ROOT@", "file": "build/install", "command": ""},
   {"directory": "@ROOT@", "file": "a.c", "command": "clang -cc1 -emit-obj a.c"},
   {"directory": "@ROOT@", "file": "a.c", "command": "cl.exe /c a.c"}
 ]"#,
@@ -61,7 +62,7 @@ fn other_languages_and_lost_units_are_listed() {
     assert_eq!(listing(&list), ["a.c: -xc"]);
     assert_eq!(
         list.skipped.summary(),
-        "1 assembler, 3 in another language, 1 inner commands of clang, 1 with a Microsoft command line, \
+        "1 assembler, 4 in another language, 1 with an inner command of clang, 1 with a Microsoft command line, \
          1 whose directory is gone, 1 whose source is gone, 2 whose command cannot be understood"
     );
     let lost: Vec<String> = list.skipped.losses().map(|unit| format!("{}: {}", unit.file, unit.reason)).collect();

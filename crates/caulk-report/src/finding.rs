@@ -113,7 +113,7 @@ pub enum StepKind {
     Overwritten,
     FreedWithHolder,
     OutOfScope,
-    /// Nobody holds it from here on.
+    /// Nothing holds it from here on.
     Leaked,
 }
 

@@ -30,6 +30,7 @@ mod group;
 pub mod html;
 pub mod json;
 pub mod junit;
+pub mod layout;
 pub mod narrate;
 mod operand_names;
 pub mod overview;

@@ -2,14 +2,15 @@
 
 use std::ops::Range;
 
-use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Message, Renderer, Snippet};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
 
 use crate::finding::{Confidence, Finding, Site, Step, StepKind};
 use crate::fold;
+use crate::layout::{self, columns};
 use crate::source::{SourceFile, Sources};
 use crate::terminal::{self, piece};
 
-/// Bytes of a source line that are shown; nobody reads further, and generated lines have no end.
+/// Bytes of a source line that are shown: generated lines may be very long.
 const MAX_LINE: usize = 400;
 
 pub(crate) struct Picture<'a> {
@@ -17,25 +18,40 @@ pub(crate) struct Picture<'a> {
     pub renderer: &'a Renderer,
     /// Steps of a path shown before some are left out.
     pub max_steps: usize,
+    /// Columns of the terminal. None: the reader is no terminal, and lines are as long as they are.
+    pub width: Option<usize>,
 }
 
 impl Picture<'_> {
     pub(crate) fn draw(&self, finding: &Finding) -> String {
         let level = match finding.confidence {
             _ if finding.is_note() => Level::NOTE,
-            Confidence::Low => Level::WARNING.with_name("possible leak"),
-            Confidence::Medium | Confidence::High => Level::ERROR.with_name("leak"),
+            Confidence::Low => Level::WARNING.with_name(name_of(finding)),
+            Confidence::Medium | Confidence::High => Level::ERROR.with_name(name_of(finding)),
         };
         let Site { file, line, function, .. } = &finding.loss;
-        let title = format!("{} (in {function}, {file}:{line})", finding.title());
-        let title = level.primary_title(piece(&title)).id(finding.rules());
+        let title = piece(&format!("{} (in {function}, {file}:{line})", finding.title()));
+        let before = format!("{}[{}]: ", name_of(finding), finding.rules());
+        let title = level.primary_title(self.wrapped(&title, before.len())).id(finding.rules());
         let shown = self.folded(&finding.steps);
-        let quoted = self.quoted(&shown);
-        let mut group = title.elements(quoted.iter().map(|file| file.snippet()));
-        for message in self.notes(finding, &shown) {
-            group = group.element(message);
+        let quoted = self.quoted(finding, &shown);
+        // The numbers of lines and the bar beside them.
+        let gutter = quoted.iter().map(Quoted::last_line).max().unwrap_or(1).to_string().len() + " | ".len();
+        let room = self.width.map(|width| width.saturating_sub(gutter));
+        let mut group = title.elements(quoted.iter().map(|file| file.snippet(room)));
+        for (level, text) in self.notes(finding, &shown) {
+            let before = gutter + "note: ".len();
+            group = group.element(level.message(self.wrapped(&text, before)));
         }
         self.render(group)
+    }
+
+    /// Text in lines that fit beside what stands before the first.
+    fn wrapped(&self, text: &str, before: usize) -> String {
+        match self.width {
+            Some(width) => layout::wrap(text, width.saturating_sub(before)).join("\n"),
+            None => text.to_owned(),
+        }
     }
 
     fn render(&self, group: Group<'_>) -> String {
@@ -54,7 +70,7 @@ impl Picture<'_> {
     }
 
     /// Files with the steps that can be pointed at in them. The file of the loss comes first, as the heading names it.
-    fn quoted(&self, shown: &[(usize, &Step)]) -> Vec<Quoted> {
+    fn quoted(&self, finding: &Finding, shown: &[(usize, &Step)]) -> Vec<Quoted> {
         let mut files: Vec<Quoted> = Vec::new();
         for (number, step) in shown.iter().rev() {
             let Some(span) = self.line(&step.site) else { continue };
@@ -63,15 +79,16 @@ impl Picture<'_> {
                 files.len() - 1
             });
             let marks = &mut files[at].marks;
-            let is_same = |m: &&mut Mark| m.line == step.site.line && m.span == span && m.text == text_of(step);
+            let is_same =
+                |m: &&mut Mark| m.line == step.site.line && m.span == span && m.text == text_of(finding, step);
             match marks.iter_mut().find(is_same) {
-                // Another round of a loop.
+                // Another iteration of a loop.
                 Some(mark) => mark.numbers.insert(0, *number),
                 None => marks.push(Mark {
                     line: step.site.line,
                     span,
                     numbers: vec![*number],
-                    text: text_of(step).to_owned(),
+                    text: text_of(finding, step).to_owned(),
                     is_end: false,
                 }),
             }
@@ -85,10 +102,33 @@ impl Picture<'_> {
             let (first, last) = (lines.clone().min().unwrap_or(1), lines.max().unwrap_or(1));
             let source = self.sources.get(&file.path);
             file.first = first;
-            file.text =
-                (first..=last).map(|n| source.as_ref().map_or_else(String::new, |s| shown_line(s, n))).collect();
+            let gutter = last.to_string().len() + " | ".len();
+            let shown = |n: u32| {
+                let line = source.as_ref().map_or_else(String::new, |s| shown_line(s, n));
+                let marked = file
+                    .marks
+                    .iter()
+                    .filter(|m| m.line == n)
+                    .map(|m| after_first(&line, m.span.start))
+                    .max()
+                    .unwrap_or(0);
+                self.cut(line, marked, gutter)
+            };
+            file.text = (first..=last).map(shown).collect();
         }
         files
+    }
+
+    /// A line of source without what no reader of a narrow terminal needs: its end, after all that is marked in it.
+    fn cut(&self, mut line: String, marked: usize, gutter: usize) -> String {
+        let Some(width) = self.width else { return line };
+        let end = layout::prefix(&line, width.saturating_sub(gutter));
+        if end < line.len() {
+            let end = layout::prefix(&line, width.saturating_sub(gutter + layout::ELLIPSIS.len()));
+            line.truncate(end.max(marked));
+            line.push_str(layout::ELLIPSIS);
+        }
+        line
     }
 
     /// What to underline in the line of a place; None if it cannot be shown.
@@ -106,34 +146,34 @@ impl Picture<'_> {
         Some(before..before + under)
     }
 
-    fn notes(&self, finding: &Finding, shown: &[(usize, &Step)]) -> Vec<Message<'static>> {
+    fn notes(&self, finding: &Finding, shown: &[(usize, &Step)]) -> Vec<(Level<'static>, String)> {
         let mut notes = Vec::new();
         for (number, step) in shown.iter().filter(|(_, step)| self.line(&step.site).is_none()) {
-            let text = format!("{number}. {}, at {}", text_of(step), step.site);
-            notes.push(Level::NOTE.message(piece(&text)));
+            let text = format!("{number}. {}, at {}", text_of(finding, step), step.site);
+            notes.push((Level::NOTE, text));
         }
         if shown.len() < finding.steps.len() {
             let count = finding.steps.len() - shown.len();
             let steps = if count == 1 { "1 step is".to_owned() } else { format!("{count} steps are") };
-            notes.push(Level::NOTE.message(format!("{steps} left out; --full-path shows all")));
+            notes.push((Level::NOTE, format!("{steps} left out; --full-path shows all")));
         }
         if !finding.chain.is_empty() {
-            notes.push(Level::NOTE.message(piece(&chain(finding))));
+            notes.push((Level::NOTE, chain(finding)));
         }
         if let Some(also) = finding.also() {
-            notes.push(Level::NOTE.message(piece(&format!("{also}; --report-level 0 shows the path to each"))));
+            notes.push((Level::NOTE, format!("{also}; --report-level 0 shows the path to each")));
         }
         if let Some(related) = finding.related() {
-            notes.push(Level::NOTE.message(piece(&format!("{related}; --report-level 0 shows each"))));
+            notes.push((Level::NOTE, format!("{related}; --report-level 0 shows each")));
         }
-        notes.push(Level::NOTE.message(piece(&finding.certainty())));
+        notes.push((Level::NOTE, finding.certainty()));
         if let Some(advice) = &finding.advice {
-            notes.push(Level::HELP.message(piece(advice)));
+            notes.push((Level::HELP, advice.clone()));
         }
         if finding.needs_alloc_failure {
-            notes.push(Level::NOTE.message("this needs another allocation to fail"));
+            notes.push((Level::NOTE, "this needs another allocation to fail".to_owned()));
         }
-        notes
+        notes.into_iter().map(|(level, text)| (level, piece(&text))).collect()
     }
 }
 
@@ -156,15 +196,22 @@ struct Quoted {
 }
 
 impl Quoted {
-    fn snippet(&self) -> Snippet<'_, Annotation<'_>> {
+    fn last_line(&self) -> u32 {
+        self.first + self.text.len().saturating_sub(1) as u32
+    }
+
+    /// `room`: columns beside the numbers of lines.
+    fn snippet(&self, room: Option<usize>) -> Snippet<'_, Annotation<'_>> {
         let mut starts = vec![0];
         for line in &self.text {
             starts.push(starts.last().copied().unwrap_or(0) + line.len() + 1);
         }
         let annotations = self.marks.iter().map(|mark| {
-            let start = starts[(mark.line - self.first) as usize];
+            let at = (mark.line - self.first) as usize;
+            let start = starts[at];
+            let (span, label) = mark.fitted(&self.text[at], room);
             let kind = if mark.is_end { AnnotationKind::Primary } else { AnnotationKind::Context };
-            kind.span(start + mark.span.start..start + mark.span.end).label(mark.label())
+            kind.span(start + span.start..start + span.end).label(label)
         });
         Snippet::source(self.text.join("\n"))
             .line_start(self.first as usize)
@@ -174,6 +221,23 @@ impl Quoted {
 }
 
 impl Mark {
+    /// What to underline in the line as it is shown, and the label beside it. Where both do not fit, less is underlined.
+    fn fitted(&self, line: &str, room: Option<usize>) -> (Range<usize>, String) {
+        let start = boundary(line, self.span.start);
+        let least = after_first(line, start);
+        let end = boundary(line, self.span.end).max(least);
+        let Some(room) = room else { return (start..end, self.label()) };
+        let before = columns(&line[..start]) + " ".len();
+        let beside = |end: usize| room.saturating_sub(before + columns(&line[start..end]));
+        let label = layout::shorten(&self.label(), beside(end));
+        if columns(&label) <= beside(end) {
+            return (start..end, label);
+        }
+        let label = layout::shorten(&self.label(), beside(least));
+        let underlined = layout::prefix(&line[start..end], room.saturating_sub(before + columns(&label)));
+        (start..(start + underlined).max(least), label)
+    }
+
     /// `2, 9. the loop goes on`.
     fn label(&self) -> String {
         let numbers: Vec<String> = self.numbers.iter().map(usize::to_string).collect();
@@ -181,9 +245,33 @@ impl Mark {
     }
 }
 
-/// The title says why it is leaked.
-fn text_of(step: &Step) -> &str {
-    if step.kind == StepKind::Leaked { "leaked here" } else { &step.text }
+/// The beginning of the character at a place of a line: what is not UTF-8 in a source may put a mark inside of one.
+fn boundary(line: &str, at: usize) -> usize {
+    (0..=at.min(line.len())).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// Where the character at a place of a line ends.
+fn after_first(line: &str, at: usize) -> usize {
+    let start = boundary(line, at);
+    start + line[start..].chars().next().map_or(0, char::len_utf8)
+}
+
+/// How the title begins.
+fn name_of(finding: &Finding) -> &'static str {
+    match finding.confidence {
+        _ if finding.is_note() => "note",
+        Confidence::Low => "possible leak",
+        Confidence::Medium | Confidence::High => "leak",
+    }
+}
+
+/// The title says why it is leaked, or that it is no leak.
+fn text_of<'s>(finding: &Finding, step: &'s Step) -> &'s str {
+    match step.kind {
+        StepKind::Leaked if finding.is_note() => "still held here",
+        StepKind::Leaked => "leaked here",
+        _ => &step.text,
+    }
 }
 
 /// `next_word() allocates through xstrndup() (config.c:78) > malloc() (util.c:9)`.

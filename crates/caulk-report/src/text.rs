@@ -7,24 +7,46 @@ use annotate_snippets::Renderer;
 use crate::baseline::Known;
 use crate::finding::Finding;
 use crate::footer;
+use crate::layout;
 use crate::overview;
 use crate::report::Report;
 use crate::snippet::Picture;
 use crate::source::Sources;
 use crate::terminal;
 
+/// Columns of a page that is no terminal, for lines of source.
+const PAGE_WIDTH: usize = 120;
+/// Narrower than this nothing can be laid out.
+const MIN_WIDTH: usize = 40;
+/// Steps of a path that are shown on every screen, and at most.
+const MIN_STEPS: usize = 4;
+const MAX_STEPS: usize = 14;
+/// What the second line of a sentence is moved in by.
+const INDENT: &str = "    ";
+
 #[derive(Clone, Debug)]
 pub struct TextOptions {
     pub colour: bool,
-    /// Columns of the terminal.
-    pub width: usize,
+    /// Columns of the terminal; None where the reader is none, so that programs find each sentence on one line.
+    pub width: Option<usize>,
     /// Steps of a path shown before some are left out.
     pub max_steps: usize,
 }
 
 impl Default for TextOptions {
     fn default() -> Self {
-        Self { colour: false, width: 120, max_steps: 14 }
+        Self { colour: false, width: None, max_steps: MAX_STEPS }
+    }
+}
+
+impl TextOptions {
+    /// For a terminal: lines that fit, and as many steps as leave a finding on one screen.
+    pub fn for_terminal(columns: usize, rows: usize) -> Self {
+        // The headline, the place and the notes; and for each step a line of source, its mark, and a fold.
+        const AROUND: usize = 9;
+        const EACH: usize = 3;
+        let max_steps = (rows.saturating_sub(AROUND) / EACH).clamp(MIN_STEPS, MAX_STEPS);
+        Self { colour: false, width: Some(columns.max(MIN_WIDTH)), max_steps }
     }
 }
 
@@ -42,8 +64,9 @@ pub fn short(report: &Report) -> String {
 /// Every finding with its source and path.
 pub fn render(report: &Report, sources: &Sources, options: &TextOptions) -> String {
     let renderer = if options.colour { Renderer::styled() } else { Renderer::plain() };
-    let renderer = renderer.term_width(options.width);
-    let picture = Picture { sources, renderer: &renderer, max_steps: options.max_steps.max(2) };
+    let renderer = renderer.term_width(options.width.unwrap_or(PAGE_WIDTH));
+    let max_steps = options.max_steps.max(2);
+    let picture = Picture { sources, renderer: &renderer, max_steps, width: options.width };
     let mut text = String::new();
     let findings: Vec<&Finding> = report.counted().collect();
     for group in findings.chunk_by(|a, b| a.loss.file == b.loss.file) {
@@ -53,8 +76,18 @@ pub fn render(report: &Report, sources: &Sources, options: &TextOptions) -> Stri
             text.push('\n');
         }
     }
-    text.push_str(&total(report));
+    for line in total(report).lines() {
+        text.push_str(&fitted(line, options.width));
+    }
     text
+}
+
+/// A sentence in lines that fit, the second and further ones moved in.
+fn fitted(line: &str, width: Option<usize>) -> String {
+    let Some(width) = width.filter(|width| line.chars().count() > *width) else { return format!("{line}\n") };
+    let start: String = line.chars().take_while(|c| *c == ' ').collect();
+    let lines = layout::wrap(line.trim_start(), width.saturating_sub(start.len() + INDENT.len()));
+    lines.iter().enumerate().map(|(i, part)| format!("{start}{}{part}\n", if i == 0 { "" } else { INDENT })).collect()
 }
 
 fn total(report: &Report) -> String {

@@ -192,6 +192,10 @@ pub fn holder_name(program: &Program, analysis: &Analysis, candidate: &Candidate
         let subject = Subject::Alloc(BlockId(index as u32));
         let mut places = effect.summary.actions.iter().filter(|a| a.subject == subject);
         places.find_map(|action| {
+            // A number, such as a descriptor, is in no place that stage one follows.
+            if action.is_returned() {
+                return names.result(candidate.allocation).map(str::to_owned);
+            }
             let Destination::Store(to) = &action.to else { return None };
             match view.resolve(candidate.allocation, to)? {
                 Resolved::Cell(cell) => names.cell(&view.values, cell),
@@ -312,7 +316,7 @@ impl Teller<'_, '_> {
         let family = self.explainer.models.family(object.family);
         let symbol = view.program.function(view.id).symbol;
         let why = if !family.heap {
-            format!("only memory of the heap is listed, and this is {}", family.description)
+            format!("this is {}, which check reports with --resources", family.description)
         } else if view.program.config.entry_symbols.iter().any(|s| s == symbol) {
             "the program ends here, and the system takes everything back".to_owned()
         } else {

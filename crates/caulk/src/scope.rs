@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use caulk_capture::PathGlobs;
-use caulk_program::FuncId;
+use caulk_program::{FuncId, Program};
 use caulk_report::{Finding, ReportConfig};
 use caulk_useflow::Candidate;
 
@@ -37,6 +37,13 @@ impl Wanted {
     /// Whether only a part of what is found is wanted, by name.
     pub(crate) fn is_part(&self) -> bool {
         !self.focus.is_empty() || !self.only.is_empty()
+    }
+
+    /// Whether nothing that was read can be wanted: a pattern with a mistake in it, most likely.
+    pub(crate) fn matches_nothing(&self, program: &Program) -> bool {
+        let is_wanted =
+            |function: FuncId| program.function(function).file.is_some_and(|file| self.has(Path::new(file)));
+        self.is_part() && !program.functions().any(is_wanted)
     }
 
     fn has(&self, path: &Path) -> bool {

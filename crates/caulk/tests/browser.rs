@@ -9,9 +9,13 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use headless_chrome::protocol::cdp::Emulation::SetDeviceMetricsOverride;
 use headless_chrome::protocol::cdp::types::Event;
 use headless_chrome::{Browser, LaunchOptions, Tab};
 use project::{Project, find};
+
+/// Columns of a telephone, in pixels.
+const NARROW: u32 = 400;
 
 /// A tab, and what its pages complained of.
 struct Page {
@@ -110,6 +114,36 @@ impl Page {
         self.tab.press_key(key).expect("a key can be pressed");
     }
 
+    /// A window as wide as a telephone.
+    fn narrow(&self) {
+        let size = SetDeviceMetricsOverride {
+            width: NARROW,
+            height: 800,
+            device_scale_factor: 1.0,
+            mobile: false,
+            scale: None,
+            screen_width: None,
+            screen_height: None,
+            position_x: None,
+            position_y: None,
+            dont_set_visible_size: None,
+            screen_orientation: None,
+            viewport: None,
+            display_feature: None,
+            device_posture: None,
+        };
+        self.tab.call_method(size).expect("the size can be set");
+    }
+
+    /// What axe-core has against the page.
+    fn violations(&self) -> Vec<String> {
+        // The pages' own policy lets no script in; the browser's debugger may.
+        self.tab.evaluate(include_str!("axe/axe.min.js"), false).expect("axe-core runs");
+        let script = "axe.run().then(r => JSON.stringify(r.violations.map(v => \
+            v.id + ': ' + v.nodes.map(n => n.html.slice(0, 120)).slice(0, 3).join(' | '))))";
+        serde_json::from_str(self.ask(script).as_str().expect("text")).expect("a list")
+    }
+
     /// No page said anything to the console, and none has opened a dialog.
     fn is_quiet(&self) {
         let complaints = self.complaints.lock().expect("no listener panics");
@@ -121,7 +155,7 @@ impl Page {
 fn report(project: &Project, sources: &[&str]) {
     let arguments = ["check", "--format", "html", "-o", "report", "--min-confidence", "low", "--quiet"];
     let run = project.run(&[&arguments[..], sources].concat());
-    assert_eq!((run.status, run.stderr.as_str()), (1, ""));
+    assert_eq!((run.status, run.stderr.as_str()), (1, ""), "{}", run.stdout);
 }
 
 const CHAIN: &str = "#include <stdlib.h>\n#include \"make.h\"\nint first(int n) {\n    char *kept = make(n);\n    if (!kept)\n        return -1;\n    \
@@ -182,7 +216,7 @@ fn finding_ones_way() {
 
     // The next one, and back to the list with its choices.
     page.press("]");
-    page.waits_for_heading("text is leaked");
+    page.waits_for_heading("text allocated by malloc() is lost when its last reference is overwritten in second");
     page.press("u");
     page.tab.wait_for_element("#rows tr").expect("the list");
     page.is_quiet();
@@ -207,19 +241,48 @@ fn pages_are_accessible() {
     report(&project, &["main.c", "make.c"]);
     let first =
         std::fs::read_dir(project.path("report/finding")).expect("pages").next().expect("one").expect("readable");
-    // The pages' own policy lets no script in; the browser's debugger may.
-    let axe = include_str!("axe/axe.min.js");
     for path in [project.path("report/index.html"), first.path()] {
         let Some(page) = Page::open(&path) else { return };
         for theme in ["light", "dark"] {
             page.ask(&format!("document.documentElement.dataset.theme = '{theme}'"));
-            page.tab.evaluate(axe, false).expect("axe-core runs");
-            let script = "axe.run().then(r => JSON.stringify(r.violations.map(v => \
-                v.id + ': ' + v.nodes.map(n => n.html.slice(0, 120)).slice(0, 3).join(' | '))))";
-            let found: Vec<String> = serde_json::from_str(page.ask(script).as_str().expect("text")).expect("a list");
+            let found = page.violations();
             assert!(found.is_empty(), "{} ({theme}):\n{}", path.display(), found.join("\n"));
         }
+        page.narrow();
+        page.go(&path);
+        let found = page.violations();
+        assert!(found.is_empty(), "{} (narrow):\n{}", path.display(), found.join("\n"));
+        let width = page.ask("document.documentElement.scrollWidth");
+        assert!(width.as_u64().is_some_and(|width| width <= u64::from(NARROW)), "{}: {width}", path.display());
     }
+}
+
+/// Folder, rule and "only new" choose what is listed; one click copies the comment that silences a finding.
+#[test]
+fn choosing_and_silencing() {
+    let leak = |name: &str| {
+        format!("#include <stdlib.h>\nint {name}(int n) {{\n    char *p = malloc(n);\n    return n + (p != 0);\n}}\n")
+    };
+    let project = Project::new(&[("src/a.c", &leak("a")), ("lib/b.c", &leak("b")), ("caulk.toml", "root = \".\"\n")]);
+    assert_eq!(project.run(&["check", "-q", "--write-baseline", "known.txt", "src/a.c"]).status, 1);
+    report(&project, &["--baseline", "known.txt", "src/a.c", "lib/b.c"]);
+    let Some(page) = Page::open(&project.path("report/index.html")) else { return };
+    assert_eq!(page.count("#rows tr"), 2);
+    page.choose("folder", "lib");
+    assert_eq!(page.texts("#rows tr td:nth-child(4)"), ["b"]);
+    page.click("#reset");
+    page.click("#new");
+    assert_eq!(page.texts("#rows tr td:nth-child(4)"), ["b"]);
+    page.click("#rows tr:first-child a");
+    page.waits_for_heading("p allocated by malloc() is not freed on return in b");
+    assert_eq!(page.texts("#suppression"), ["// caulk: ignore forgotten \"reason\""]);
+    page.click("#copy");
+    const TRIES: usize = 100;
+    let said = (0..TRIES).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        page.texts("#copied").pop().filter(|text| !text.is_empty())
+    });
+    assert!(matches!(said.as_deref(), Some("copied" | "selected")), "{said:?}");
 }
 
 /// Names and sources that try to be markup stay text.

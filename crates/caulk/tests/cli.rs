@@ -193,6 +193,21 @@ fn capture_records_a_build_that_then_is_read() {
     assert_eq!(project.run(&["program"]).status, 0, "the database of the first build stays");
 }
 
+/// A build may take an hour: that its database cannot be written is said before.
+#[test]
+fn capture_says_first_that_it_cannot_write() {
+    if !have("bear") {
+        return;
+    }
+    let project = Project::new(&[("folder/.keep", "")]);
+    for (place, reason) in [("missing/db.json", "No such file or directory"), ("folder", "directory")] {
+        let run = project.run(&["capture", "-o", place, "--", "touch", "built"]);
+        run.fails(&["cannot write ", place, reason]);
+        assert!(!project.path("built").exists(), "the build has run");
+        assert!(!run.stderr.contains(".tmp"), "{}", run.stderr);
+    }
+}
+
 #[test]
 fn a_wrong_argument_is_explained() {
     let project = Project::new(&[]);
@@ -313,6 +328,10 @@ fn rules_are_explained() {
     project.run(&["explain"]).prints(&["lost         Memory leak", "forgotten    Memory leak", "(CWE-401)"]);
     project.run(&["explain", "forgotten"]).prints(&["# forgotten", "## How to fix it", "## When it is wrong"]);
     project.run(&["explain", "cwe-401"]).prints(&["lost ", "forgotten ", "`caulk explain RULE` has the page of each"]);
+    for number in ["401", "CWE401", "cwe 401"] {
+        project.run(&["explain", number]).prints(&["lost ", "forgotten "]);
+    }
+    project.run(&["explain", "999"]).fails(&["there is no rule \"999\""]);
     project.run(&["explain", "forgoten"]).fails(&["there is no rule \"forgoten\"; did you mean forgotten?"]);
 }
 

@@ -64,7 +64,11 @@ fn links_lead_somewhere() {
             let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
             let target = if file.is_empty() { path.clone() } else { path.parent().expect("a folder").join(file) };
             let has_anchor = || fs::read_to_string(&target).is_ok_and(|text| anchors(&text).contains(anchor));
-            if !target.exists() || (!anchor.is_empty() && !has_anchor()) {
+            // Made into pages, a link out of the manual, or to its first chapter by name, leads nowhere.
+            let is_chapter = path.starts_with(docs()) && !path.ends_with("SUMMARY.md");
+            let is_in_book =
+                !target.ends_with("README.md") && target.canonicalize().is_ok_and(|t| t.starts_with(docs()));
+            if !target.exists() || (!anchor.is_empty() && !has_anchor()) || (is_chapter && !is_in_book) {
                 broken.push(format!("{}: {link}", path.display()));
             }
         }
@@ -116,4 +120,36 @@ fn transcripts_were_really_printed() {
         fs::write(&path, &written).expect("the repository is writable");
     }
     assert!(fs::read_to_string(&path).expect("it is there") == written, "CAULK_BLESS=1 writes:\n{written}");
+}
+
+/// The pages that mdBook makes, where it is installed (Debian 13: apt-get install mdbook): every link between them leads somewhere.
+#[test]
+fn the_book() {
+    if !have("mdbook") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let output = std::process::Command::new("mdbook").arg("build").arg(docs()).arg("-d").arg(folder.path()).output();
+    let run = project::finished(output.expect("it can be run"));
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let mut broken = Vec::new();
+    let pages = chapters(&docs()).into_iter().filter(|path| !path.ends_with("SUMMARY.md"));
+    for chapter in pages {
+        let name = chapter.strip_prefix(docs()).expect("below the manual").to_string_lossy().into_owned();
+        let name = if name == "README.md" { "index.html".to_owned() } else { name.replace(".md", ".html") };
+        let page = folder.path().join(&name);
+        let text = fs::read_to_string(&page).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let (_, main) = text.split_once("<main>").expect("every page has its text there");
+        let main = main.split("</main>").next().unwrap_or_default();
+        for link in main.split("href=\"").skip(1).filter_map(|part| part.split('"').next()) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = if file.is_empty() { page.clone() } else { page.parent().expect("a folder").join(file) };
+            let has_anchor =
+                || fs::read_to_string(&target).is_ok_and(|text| text.contains(&format!("id=\"{anchor}\"")));
+            if !link.contains("://") && (!target.exists() || (!anchor.is_empty() && !has_anchor())) {
+                broken.push(format!("{name}: {link}"));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
 }

@@ -9,7 +9,15 @@ use std::path::{Path, PathBuf};
 use project::{LEAK, Project};
 
 /// What not to write, and what to write instead. A space stands for any white space.
-const WORDS: [(&str, &str); 26] = [
+const WORDS: [(&str, &str); 34] = [
+    ("fate", "ownership state, outcome"),
+    ("dear", "expensive"),
+    ("tired", "over budget"),
+    ("at this moment", "at this program point"),
+    ("round of the loop", "iteration of the loop"),
+    ("could have taken", "does not take ownership of"),
+    ("goes a different way", "takes another path"),
+    ("made by chance", "randomly generated"),
     ("mend", "fix"),
     ("mended", "fixed"),
     ("mending", "fixing"),
@@ -108,6 +116,9 @@ fn help_manual_settings_and_messages() {
         "capture",
         "init",
         "explain",
+        "rules",
+        "lower",
+        "lsp",
         "completions",
         "man",
     ];
@@ -116,9 +127,14 @@ fn help_manual_settings_and_messages() {
     }
     texts.push(("caulk --help".to_owned(), project.run(&["--help"]).stdout));
     let mut documents = files(&root.join("docs"), &["md"]);
-    documents.extend(["README.md", "SECURITY.md", "CONTRIBUTING.md", "action.yml"].map(|name| root.join(name)));
+    documents.extend(
+        ["README.md", "SECURITY.md", "CONTRIBUTING.md", "action.yml", "Containerfile", "scripts/package"]
+            .map(|name| root.join(name)),
+    );
     documents.extend(files(&root.join("crates/caulk-report/src/html/assets"), &["js", "css"]));
     documents.push(root.join("crates/caulk/src/settings/template.toml"));
+    // Their descriptions are comments of the code.
+    documents.extend(files(&root.join("docs/schema"), &["json"]));
     for path in documents {
         texts.push((path.display().to_string(), fs::read_to_string(&path).expect("it is there")));
     }

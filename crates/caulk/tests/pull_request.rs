@@ -40,7 +40,11 @@ fn named_files_of_a_database_are_seen_with_all_others() {
     let run = check(&["src/use.c"]);
     assert_eq!((run.status, files(&run)), (1, vec!["src/use.c".to_owned()]));
     assert_eq!(files(&check(&["lib"])), ["lib/keep.c"]);
-    assert_eq!(files(&check(&["--only", "src/**"])), ["src/use.c"]);
+    let run = check(&["--only", "src/**"]);
+    assert_eq!((files(&run), run.stderr.contains("asked for")), (vec!["src/use.c".to_owned()], false));
+    let run = check(&["--only", "scr/**"]);
+    assert_eq!(files(&run), Vec::<String>::new());
+    run.says(&["no function that was read is in the files that were asked for"]);
     let run = project.run(&["check", "-p", ".", "src/use.c"]);
     run.prints(&["1 leak in 1 file", "src/use.c:5"]);
     check(&["src/use.c", "--write-baseline", "b.txt"]).fails(&["a baseline of some files would forget the others"]);

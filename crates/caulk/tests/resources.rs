@@ -91,3 +91,31 @@ fn descriptors() {
         .run(&["check", "a.c", "--resources", "all"])
         .prints(&["descriptor opened by open() ", "1. the descriptor is opened by open()"]);
 }
+
+const DESCRIPTOR: &str = "#include <fcntl.h>\n#include <unistd.h>\nint first(const char *path) {\n    int fd = open(path, O_RDONLY);\n    \
+    char c = 0;\n    if (fd == -1)\n        return -1;\n    if (read(fd, &c, 1) != 1)\n        return -1;\n    close(fd);\n    return c;\n}\n";
+
+/// A descriptor is a number that no memory holds; its variable is named all the same.
+#[test]
+fn descriptors_have_the_name_of_their_variable() {
+    let project = Project::new(&[("a.c", DESCRIPTOR)]);
+    let run = project.run(&["check", "-q", "--resources", "all", "a.c"]);
+    assert_eq!(run.stdout.lines().count(), 1, "{}", run.stdout);
+    run.prints(&["`fd` opened by open() is not closed", "[resource, CWE-775]"]);
+    assert_eq!(project.run(&["check", "-q", "a.c"]).status, 0, "only by switch");
+}
+
+/// `why` follows what `check` reports.
+#[test]
+fn why_follows_resources() {
+    let stream = "#include <stdio.h>\nint first(const char *path) {\n    FILE *file = fopen(path, \"r\");\n    \
+        return file ? fgetc(file) : -1;\n}\n";
+    let project = Project::new(&[("a.c", DESCRIPTOR), ("s.c", stream)]);
+    project.run(&["why", "s.c:3"]).prints(&[
+        "file allocated by fopen()",
+        "candidate (not freed, not kept)",
+        "confirmed: ",
+    ]);
+    project.run(&["why", "--resources", "all", "a.c:4"]).prints(&["fd allocated by open()", "confirmed: "]);
+    project.run(&["why", "--resources", "none", "s.c:3"]).prints(&["which check reports with --resources"]);
+}

@@ -62,7 +62,7 @@ fn header(html: &mut String, finding: &Finding, neighbours: &Neighbours) {
         link(&neighbours.before, "before", "&larr; previous"),
         link(&neighbours.after, "after", "next &rarr;"),
         index::THEME,
-        escape::with_code(&index::heading(finding)),
+        escape::with_code(&format!("{} in `{}`", finding.title(), finding.loss.function)),
     );
     let _ = writeln!(
         html,

@@ -385,6 +385,10 @@ pub(crate) struct WhyOptions {
 
     #[command(flatten)]
     pub models: ModelOptions,
+
+    /// Which unclosed resources to follow, besides memory [default: streams].
+    #[arg(long, value_enum, value_name = "WHICH")]
+    pub resources: Option<ResourcesArgument>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -21,7 +21,8 @@ use caulk_useflow::{Candidate, UseflowConfig, swallowed};
 
 use super::second_opinion::Contradicted;
 use crate::arguments::{
-    AllocFailureArgument, CheckOptions, ColorArgument, ConfidenceArgument, ReportFormat, ResourcesArgument,
+    AllocFailureArgument, CheckOptions, ColorArgument, ConfidenceArgument, InputOptions, ModelOptions, ReportFormat,
+    ResourcesArgument,
 };
 use crate::changes::Revision;
 use crate::date;
@@ -85,7 +86,7 @@ pub(crate) enum Purpose {
 /// Reads, analyses and reports.
 pub(crate) fn check(options: &CheckOptions, purpose: Purpose) -> Result<Checked, Error> {
     let baseline = options.baseline.as_deref().map(read_baseline).transpose()?;
-    let mut analysed = analyse(options)?;
+    let mut analysed = analyse(&options.input, &options.models, options.resources)?;
     let root = analysed.read.root.clone();
     let since = options.changed_since.as_deref().map(|name| Revision::find(name, &root, &options.input.lifeline));
     let since = since.transpose()?;
@@ -93,6 +94,11 @@ pub(crate) fn check(options: &CheckOptions, purpose: Purpose) -> Result<Checked,
     let wanted = Wanted::new(options, &analysed.read)?;
     if wanted.is_part() && options.write_baseline.is_some() {
         return Err(Error::Usage("a baseline of some files would forget the others: write it for all".to_owned()));
+    }
+    if wanted.matches_nothing(&analysed.program) {
+        tell!(
+            "no function that was read is in the files that were asked for: see the named files, --only and --exclude"
+        );
     }
     wanted.narrow(&mut analysed, &config);
     let sources = Sources::new(&root, config.max_source);
@@ -260,15 +266,19 @@ fn as_resource(finding: Finding, family: &Family) -> Finding {
 }
 
 /// Stage one, looking for all that may be reported.
-fn analyse(options: &CheckOptions) -> Result<Analysed, Error> {
-    let resources: &[Resource] = match options.resources.unwrap_or_default() {
+pub(crate) fn analyse(
+    input: &InputOptions,
+    models: &ModelOptions,
+    resources: Option<ResourcesArgument>,
+) -> Result<Analysed, Error> {
+    let resources: &[Resource] = match resources.unwrap_or_default() {
         ResourcesArgument::None => &[],
         ResourcesArgument::Streams => &[Resource::Stream],
         ResourcesArgument::All => &[Resource::Stream, Resource::Handle, Resource::Descriptor],
     };
     let known = if resources.contains(&Resource::Descriptor) { Models::with_descriptors() } else { Models::bundled() };
-    let models = known.and_files(&options.models.models)?;
-    input::analyse_with(&options.input, models, UseflowConfig { at_exit: true, resources, ..UseflowConfig::default() })
+    let models = known.and_files(&models.models)?;
+    input::analyse_with(input, models, UseflowConfig { at_exit: true, resources, ..UseflowConfig::default() })
 }
 
 fn selection(options: &CheckOptions, read: &Read) -> Selection {
@@ -391,17 +401,19 @@ fn needs_folder() -> Error {
 }
 
 fn text_options(options: &CheckOptions) -> TextOptions {
-    let mut text = TextOptions::default();
     let is_terminal = options.output.is_none() && std::io::stdout().is_terminal();
+    let mut text = match terminal_size::terminal_size().filter(|_| is_terminal) {
+        Some((terminal_size::Width(columns), terminal_size::Height(rows))) => {
+            TextOptions::for_terminal(usize::from(columns), usize::from(rows))
+        }
+        None => TextOptions::default(),
+    };
     let is_wanted = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
     text.colour = match options.color.unwrap_or(ColorArgument::Auto) {
         ColorArgument::Auto => is_terminal && is_wanted,
         ColorArgument::Always => true,
         ColorArgument::Never => false,
     };
-    if let Some((terminal_size::Width(columns), _)) = terminal_size::terminal_size().filter(|_| is_terminal) {
-        text.width = usize::from(columns);
-    }
     if options.full_path {
         text.max_steps = usize::MAX;
     }

@@ -17,7 +17,7 @@ pub(crate) fn run(options: &ExplainOptions) -> Result<Exit, Error> {
         }
         return Ok(Exit::Clean);
     };
-    let by_weakness: Vec<&Rule> = rules::ALL.into_iter().filter(|r| r.cwe.eq_ignore_ascii_case(name)).collect();
+    let by_weakness: Vec<&Rule> = rules::ALL.into_iter().filter(|r| is_weakness(r, name)).collect();
     if !by_weakness.is_empty() {
         for rule in by_weakness {
             writeln!(out, "{:<12} {} ({})", rule.id, rule.short, rule.cwe)?;
@@ -25,7 +25,7 @@ pub(crate) fn run(options: &ExplainOptions) -> Result<Exit, Error> {
         writeln!(out, "\n`caulk explain RULE` has the page of each.")?;
         return Ok(Exit::Clean);
     }
-    let Some(rule) = rules::ALL.into_iter().find(|r| r.id == name) else {
+    let Some(rule) = rules::ALL.into_iter().find(|r| r.id.eq_ignore_ascii_case(name)) else {
         let ids = rules::ALL.map(|r| r.id);
         let hint = nearest(name, ids)
             .map_or_else(|| format!("rules are {}", ids.join(", ")), |m| format!("did you mean {m}?"));
@@ -33,4 +33,11 @@ pub(crate) fn run(options: &ExplainOptions) -> Result<Exit, Error> {
     };
     out.write_all(rule.page.as_bytes())?;
     Ok(Exit::Clean)
+}
+
+/// Whether a rule finds a weakness, however its number is written: `CWE-401`, `cwe401`, `401`.
+fn is_weakness(rule: &Rule, name: &str) -> bool {
+    let number =
+        |text: &str| text.to_ascii_lowercase().trim_start_matches("cwe").trim_start_matches(['-', ' ']).to_owned();
+    number(rule.cwe) == number(name)
 }

@@ -10,10 +10,11 @@ use caulk_summary::print;
 use caulk_useflow::{Candidate, Explainer, Loss, ObjectStory, StoryEnd, Verdict};
 
 use super::candidates::field_name;
+use super::check;
 use super::second_look::SecondLook;
 use crate::arguments::WhyOptions;
 use crate::error::{Error, Exit};
-use crate::input::{self, Analysed};
+use crate::input::Analysed;
 use crate::output::{Lines, Output};
 use crate::show;
 
@@ -26,7 +27,7 @@ const MAX_HINTS: usize = 8;
 
 pub(crate) fn run(options: &WhyOptions) -> Result<Exit, Error> {
     let (file, line) = parse_place(&options.place)?;
-    let analysed = input::analyse(&options.input, &options.models)?;
+    let analysed = check::analyse(&options.input, &options.models, options.resources)?;
     let functions = find(&analysed, file, line);
     if functions.is_empty() {
         return Err(Error::Usage(format!("no function at {file}:{line} was read")));

@@ -31,6 +31,7 @@ pub(crate) fn apply(command: &mut Command) -> Result<(), Error> {
     }
     match command {
         Command::Check(check) => settings.fill_check(check)?,
+        Command::Why(why) => why.resources = why.resources.or(settings.resources),
         Command::Fix(FixOptions { check, .. })
         | Command::Lsp(LspOptions { check })
         | Command::ProveLeak(ProveLeakOptions { check, .. }) => {
