@@ -69,6 +69,11 @@ impl Machine<'_> {
                 let is_left = ways[index].is_lost && !fails && self.may_be_left(&state, &ways, index);
                 rules.applies(Rule::LeftInPlace, is_left)
             };
+            let hidden = hidden || {
+                let is_left =
+                    was_live && !fails && !ways[index].is_taken && self.is_left_as_empty(&state, site, &ways, index);
+                rules.applies(Rule::CountedReleases, is_left)
+            };
             if !hidden {
                 let mut after = ways[index].state.clone();
                 let is_left = was_live && !ways[index].is_taken && ways.iter().any(|w| w.is_taken);
@@ -96,6 +101,13 @@ impl Machine<'_> {
     fn may_be_left(&mut self, before: &State, ways: &[Way<'_>], index: usize) -> bool {
         let leaving: Vec<usize> = (0..ways.len()).filter(|i| !ways[*i].is_lost).collect();
         self.may_be_one_of(before, ways, index, leaving)
+    }
+
+    /// Whether a way leaves the object only because a count is zero that nothing says is.
+    fn is_left_as_empty(&mut self, before: &State, site: &Site<'_>, ways: &[Way<'_>], index: usize) -> bool {
+        let target = ways[index].inside.0;
+        let freeing = ways.iter().filter(|way| way.is_taken && way.inside.0 == target);
+        freeing.into_iter().any(|way| self.rests_on_empty_count(before, site, target, &ways[index].state, &way.state))
     }
 
     /// Whether what the caller can see of one way may hold together with what it can see of one of the others.
@@ -191,7 +203,7 @@ impl Machine<'_> {
             self.touch(&mut state);
         }
         if let Some(result) = result {
-            if self.origin(result) == Origin::Block(site.inst) {
+            if self.origin(result) == Origin::Block(site.inst) && self.fails_for_memory(site.inst) {
                 state.allocations.push((site.inst, result));
             }
             state.set(site.inst, result);

@@ -45,7 +45,7 @@ impl Search<'_, '_> {
 
 impl Machine<'_> {
     /// Whether the object is put into memory by the call that makes it, and not returned.
-    fn is_put_by_callee(&mut self, wanted: Wanted) -> bool {
+    pub(crate) fn is_put_by_callee(&mut self, wanted: Wanted) -> bool {
         self.effect(wanted.call).is_some_and(|effect| !effect.summary.returns_block(wanted.block))
     }
 

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use caulk_ir::{ArithFlags, BinaryOp, CastOp, CompareOp, Inst, InstId, Operand, Step, Type, UnknownReason};
+use caulk_memory::Relation;
 use caulk_rules::Rule;
 use caulk_solver::{BinaryOp as TermOp, Comparison, NoWrap, Node, TermId, TermPool};
 
@@ -29,6 +30,7 @@ impl Machine<'_> {
                 let address = self.operand(state, *address);
                 self.dereference(state, address);
                 let value = self.load(state, address, *ty, class, &moment);
+                self.assume_error(state, inst, value);
                 state.set(inst, value);
             }
             Inst::Store { ty, value, address, .. } => {
@@ -66,6 +68,18 @@ impl Machine<'_> {
                 state.set(inst, value);
             }
             _ => {}
+        }
+    }
+
+    /// `rc = -errno`: there was an error, unless the path has just cleared it.
+    fn assume_error(&mut self, state: &mut State, inst: InstId, value: TermId) {
+        let is_copied = self.frame.copied_errnos.contains(&inst);
+        if !self.world.config.rules.applies(Rule::CopiedErrors, is_copied) {
+            return;
+        }
+        let is_error = self.relation(value, Relation::at_least(1));
+        if state.facts.implied(&self.pool, is_error) != Some(false) {
+            state.facts.assume(&mut self.pool, is_error);
         }
     }
 

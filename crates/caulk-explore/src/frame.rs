@@ -1,7 +1,7 @@
 //! What stage two knows of a function before it executes it: order, loops, and which values later conditions can still see.
 
 use caulk_ir::{BlockId, Body, CastOp, Constant, EntityVec, Inst, InstId, Operand, Step, Type};
-use caulk_program::{FuncId, GlobalVarId, Program, TypeId, UnitId};
+use caulk_program::{FuncId, GlobalVarId, Program, TypeId, UnitId, copied_errnos};
 use caulk_useflow::Liveness;
 use caulk_useflow::modified::{Place, field_place};
 use rustc_hash::FxHashSet;
@@ -50,6 +50,8 @@ pub(crate) struct Frame<'a> {
     pub loaded_ahead: LoadedAhead,
     /// Sides of branches on which a soft assertion fails.
     pub failed_assertions: FxHashSet<(InstId, u32)>,
+    /// Loads of `errno` that are copied, not compared.
+    pub copied_errnos: Vec<InstId>,
 }
 
 impl<'a> Frame<'a> {
@@ -74,6 +76,7 @@ impl<'a> Frame<'a> {
             seen_ahead: vec![Vec::new(); body.blocks.len()].into(),
             loaded_ahead: LoadedAhead::default(),
             failed_assertions: failed_assertions(program.unit(program.function(id).unit), body),
+            copied_errnos: copied_errnos(program.unit(program.function(id).unit), body),
             homes,
             order,
             blocks_by_order,

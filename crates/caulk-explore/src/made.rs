@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use caulk_ir::InstId;
 use caulk_memory::{AccessPath, PathRoot, Relation};
 use caulk_program::FuncId;
 use caulk_rules::Rule;
@@ -150,7 +151,9 @@ impl Machine<'_> {
         };
         let Some(address) = self.block_address(site, result, is_returned, block) else { return true };
         if to.steps.is_empty() {
-            state.allocations.push((site.inst, address));
+            if self.fails_for_memory(site.inst) {
+                state.allocations.push((site.inst, address));
+            }
         } else if let Some((place, class)) = self.path_address(state, site, result, to) {
             written.push((place, class, happens.then_some(address)));
         }
@@ -206,6 +209,19 @@ impl Machine<'_> {
             Some(value) => self.assume(state, value, *relation) != Verdict::Contradiction,
             None => true,
         })
+    }
+
+    /// Whether a call that gives back no block says that memory is out. A file that cannot be opened is no such thing.
+    pub(crate) fn fails_for_memory(&mut self, call: InstId) -> bool {
+        let Some(effect) = self.effect(call) else { return true };
+        let opened = &self.world.analysis.opened;
+        let is_opened = |action: &Action| match (&action.subject, &action.to) {
+            (Subject::Alloc(block), Destination::Store(to)) if to.steps.is_empty() => {
+                opened[effect.summary.blocks[block.0 as usize].family.0 as usize]
+            }
+            _ => false,
+        };
+        !effect.summary.actions.iter().any(is_opened)
     }
 
     fn keep_nonnull(&mut self, state: &mut State, address: TermId) -> bool {

@@ -49,6 +49,12 @@ impl Caller for OnPath<'_, '_, '_> {
         self.machine.world.config.rules.applies(Rule::UnaskedRelease, true)
     }
 
+    fn trusts_count(&mut self, path: &AccessPath) -> bool {
+        let value = self.machine.path_value(self.state, self.site, self.result, path);
+        let is_found = value.is_some_and(|value| !self.machine.is_own_argument(value));
+        self.machine.world.config.rules.applies(Rule::CountedReleases, is_found)
+    }
+
     fn ask_result(&mut self, relation: Relation, otherwise: Option<Relation>) -> Answer<TermId> {
         let Some(result) = self.result else { return Answer::Unseen };
         let condition = self.machine.relation(result, relation);

@@ -45,7 +45,8 @@ fn is_carrier(program: &Program, variable: GlobalVarId, uses: &[VariableUse]) ->
             }
         }
     }
-    true
+    // Who finds the variable full or empty, and may fill it, does so for the function that has set it before: `if (!cache) cache = ..`.
+    writers.iter().all(|writer| !exposed.contains(writer))
 }
 
 struct Search<'a> {

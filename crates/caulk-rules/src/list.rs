@@ -135,6 +135,10 @@ rules! {
     // Both stages.
     UnaskedRelease "unasked-release"
         "A release whose status is not tested is done, because code that does not test it does not expect a refusal."
+    CopiedErrors "copied-errors"
+        "What is copied from errno is not zero, because only code that saw something fail copies it."
+    CountedReleases "counted-releases"
+        "A release that only a count of nothing prevents is done where nothing says that the count is zero, because the count belongs to the block."
     // Stage two.
     CallersConstants "callers-constants"
         "A function is executed for the constants that all its callers give, because combinations that no caller gives are no paths."

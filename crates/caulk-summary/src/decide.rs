@@ -24,6 +24,9 @@ pub trait Caller {
     /// Whether a release counts as done where nobody asks whether it was refused. Asked only where that decides.
     fn trusts_unasked_release(&self) -> bool;
 
+    /// Whether a release that only a count of nothing prevents counts as done, for the count that is given there.
+    fn trusts_count(&mut self, path: &AccessPath) -> bool;
+
     /// What is known of the returned value. `otherwise`: what it is if it is not so, where that is more than the opposite.
     fn ask_result(&mut self, relation: Relation, otherwise: Option<Relation>) -> Answer<Self::Condition>;
 
@@ -82,7 +85,23 @@ pub fn decide_action<S: Caller>(caller: &mut S, action: &Action) -> Decision<S::
     if is_release && !caller.uses_result() && caller.trusts_unasked_release() {
         return Decision::Hidden(None);
     }
-    decide(caller, &action.guard)
+    let decision = decide(caller, &action.guard);
+    match (decision, &action.guard) {
+        // `options_free(n, options)` asks for `n > 0`; who has options has counted them.
+        (Decision::If(condition, _), Guard::Given(path, relation))
+            if is_count_of_some(path, *relation)
+                && matches!(action.to, Destination::Free { .. })
+                && caller.trusts_count(path) =>
+        {
+            Decision::Hidden(Some(condition))
+        }
+        (decision, _) => decision,
+    }
+}
+
+/// Whether a condition is that a number which the caller gives is above zero.
+fn is_count_of_some(path: &AccessPath, relation: Relation) -> bool {
+    path.steps.is_empty() && relation == Relation::at_least(1)
 }
 
 fn from_answer<C>(answer: Answer<C>) -> Decision<C> {
@@ -135,6 +154,10 @@ mod tests {
         }
 
         fn trusts_unasked_release(&self) -> bool {
+            true
+        }
+
+        fn trusts_count(&mut self, _: &AccessPath) -> bool {
             true
         }
 
@@ -196,6 +219,26 @@ mod tests {
             assert_eq!(decide_action(&mut caller, &free), expected);
             assert_eq!(decide_action(&mut caller, &keep), told);
         }
+    }
+
+    #[test]
+    fn a_release_that_only_a_count_of_nothing_prevents_is_done() {
+        let some = Relation::at_least(1);
+        let action = |to, relation| Action {
+            subject: Subject::Value(parameter(1)),
+            to,
+            guard: Guard::Given(parameter(0), relation),
+        };
+        let free = || Destination::Free { deep: false };
+        let decide = |known: Option<Relation>, action: Action| {
+            decide_action(&mut Known { argument: known, ..Known::default() }, &action)
+        };
+        assert_eq!(decide(None, action(free(), some)), Decision::Hidden(Some(some)));
+        assert_eq!(decide(Some(Relation::ZERO), action(free(), some)), Decision::No);
+        assert_eq!(decide(None, action(Destination::Keep, some)), Decision::If(some, some.negate()));
+        // A flag is no count.
+        let flag = Decision::If(Relation::NONZERO, Some(Relation::ZERO));
+        assert_eq!(decide(None, action(free(), Relation::NONZERO)), flag);
     }
 
     #[test]

@@ -90,6 +90,7 @@ fn missed_fields(
             // What nothing frees at all may be another's, where the contents go elsewhere.
             let is_owning = table.is_freed(slot) || (destroyed.frees_fields && !flows.is_taken(*slot));
             is_owning
+                && !is_head(world.program, analysis, function, slot)
                 && match base {
                     Some(base) => is_lost_with(summarizer, base, slot.1, destroyed.call),
                     None => !destroyed.touched.contains(&slot.1),
@@ -112,6 +113,14 @@ fn missed_fields(
         }
     }
     candidates
+}
+
+/// Whether a function frees a field of nodes that lead to each other: then what it frees without that is the head of their list, which
+/// holds nothing else.
+fn is_head(program: &Program, analysis: &Analysis, function: FuncId, slot: &Slot) -> bool {
+    let leads_on = |field: &caulk_program::FieldInfo| field.target == Some(slot.0);
+    let is_freed = analysis.reports[function.0 as usize].slots.freed.contains(slot);
+    is_freed && program.type_info(slot.0).fields.iter().any(leads_on)
 }
 
 /// Whether a structure that a function frees came from one that makes such structures: it may have no more in it than its maker puts
@@ -260,6 +269,10 @@ fn is_at_its_end(world: &World<'_>, function: FuncId, released: &Released) -> bo
     let info = world.program.function(function);
     let pointee = info.declaration.params.get(released.param as usize).map(|param| param.pointee);
     let declared = pointee.and_then(|pointee| pointee.target).map(|ty| world.program.resolve_struct(info.unit, ty));
+    // What is given as another structure, which it starts with, is freed as that one.
+    if declared.is_some_and(|ty| ty != released.ty) {
+        return false;
+    }
     let is_left_dangling = released.is_left_dangling && declared == Some(released.ty);
     released.fields.len() >= MIN_RELEASED || world.config.rules.applies(Rule::DanglingFields, is_left_dangling)
 }

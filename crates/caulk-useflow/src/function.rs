@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use caulk_ir::{BinaryOp, BlockId, Body, EntityVec, Inst, InstId, Operand, Step, Type};
 use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueId, ValueNode, ValueTable};
-use caulk_program::{FuncId, Outcome, Program, TypeId};
+use caulk_program::{FuncId, Outcome, Program, TypeId, copied_errnos};
 use caulk_rules::Rule;
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -57,6 +57,8 @@ pub(crate) struct View<'a> {
     pub loosely_told: bool,
     /// Whether anything uses the value of an instruction.
     pub is_used: EntityVec<InstId, bool>,
+    /// Loads of `errno` that are copied, not compared.
+    pub copied_errnos: Vec<InstId>,
     /// Which facts each call makes untrue, as far as was asked.
     pub stale: EntityVec<InstId, Option<Vec<Answers>>>,
     /// Calls that may end in an exception that some code names.
@@ -142,6 +144,7 @@ impl<'a> View<'a> {
             blocks_by_order,
             calls,
             is_used,
+            copied_errnos: copied_errnos(program.unit(unit), body),
             stale: vec![None; body.insts.len()].into(),
             throwing,
             choices,

@@ -154,6 +154,9 @@ fn class(view: &mut View<'_>, exit: InstId, alternative: &Alternative) -> Class 
     {
         return Class::Known(Relation::NONZERO);
     }
+    if let Some(relation) = error_number(view, value) {
+        return Class::Known(relation);
+    }
     view.keys.here = (view.homes[exit], exit);
     if points_into_known(view, value, alternative) {
         return Class::Known(Relation::NONZERO);
@@ -170,6 +173,19 @@ fn class(view: &mut View<'_>, exit: InstId, alternative: &Alternative) -> Class 
         None if view.has_set_part(value, &alternative.facts) => Class::Known(Relation::NONZERO),
         None => Class::Unknown,
     }
+}
+
+/// `errno`, which is the number of an error where it is returned, or its negative.
+fn error_number(view: &View<'_>, value: Operand) -> Option<Relation> {
+    let is_copied = |operand: Operand| operand.value().is_some_and(|load| view.copied_errnos.contains(&load));
+    let relation = match view.body.insts[value.value()?] {
+        Inst::Binary { op: BinaryOp::Sub, lhs, rhs, .. } if is_copied(rhs) => {
+            let is_zero = view.body.constant(lhs).and_then(number_of) == Some(0);
+            is_zero.then_some(Relation::at_most(-1))
+        }
+        _ => is_copied(value).then_some(Relation::at_least(1)),
+    };
+    relation.filter(|_| view.config.rules.applies(Rule::CopiedErrors, true))
 }
 
 /// The one of the constants that are all a value can be for which a relation holds: `found = 1`, and `found` is not 0.

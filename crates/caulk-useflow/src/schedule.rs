@@ -40,6 +40,8 @@ pub struct Analysis {
     /// By function.
     pub reports: Vec<Report>,
     pub survey: Survey,
+    /// Whether what a family is made of is opened, and not memory alone: a file that is not there is no lack of memory.
+    pub opened: Vec<bool>,
     pub statistics: Statistics,
 }
 
@@ -90,7 +92,8 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
             statistics.longest_component = statistics.longest_component.max(start.elapsed());
         }
     }
-    let mut analysis = Analysis { reports, survey, statistics };
+    let opened = models.families().iter().map(|family| family.resource.is_some()).collect();
+    let mut analysis = Analysis { reports, survey, opened, statistics };
     let world = World { program, models, config, survey: &analysis.survey };
     let adopted = Adopted::new(program, &analysis, config.rules.is_on(Rule::AdoptedFields));
     config.rules.note(Rule::AdoptedFields, adopted.owned().len());

@@ -1,6 +1,6 @@
 //! A call on one way of the object, for the question whether what the callee does under a guard happens there.
 
-use caulk_ir::{InstId, Type};
+use caulk_ir::{Inst, InstId, Type};
 use caulk_memory::{AccessPath, Relation};
 use caulk_rules::Rule;
 use caulk_summary::{Answer, Caller};
@@ -33,6 +33,17 @@ impl Caller for OnWay<'_, '_> {
 
     fn trusts_unasked_release(&self) -> bool {
         self.view.config.rules.applies(Rule::UnaskedRelease, true)
+    }
+
+    fn trusts_count(&mut self, path: &AccessPath) -> bool {
+        // Of its own argument a function says the same to its callers.
+        let is_found = match self.view.resolve(self.inst, path) {
+            Some(Resolved::Operand(operand)) => {
+                operand.value().is_some_and(|value| !matches!(self.view.body.insts[value], Inst::Param { .. }))
+            }
+            _ => false,
+        };
+        self.view.config.rules.applies(Rule::CountedReleases, is_found)
     }
 
     fn ask_result(&mut self, relation: Relation, otherwise: Option<Relation>) -> Answer<Fact> {
