@@ -58,7 +58,13 @@ pub(crate) fn lost_with_structures(
         let destroyed = slots.destroyed.iter().filter(|d| !d.is_given_away && !may_be_new(d));
         // What frees several fields of a structure ends it, whether or not it clears them as well.
         let clears_many = |released: &Released| {
-            let is_release = released.fields.len() >= MIN_RELEASED && !released.is_left_dangling;
+            // By its own code, and of what was allocated for them.
+            let is_own = |field: &&u64| {
+                let slot = (released.ty, **field);
+                slots.freed_here.contains(&slot) && table.is_filled(&slot)
+            };
+            let freed = released.fields.iter().filter(is_own).count();
+            let is_release = freed >= MIN_RELEASED && !released.is_left_dangling;
             let fills = slots.filled.iter().any(|(slot, _)| slot.0 == released.ty);
             // Who declares such a structure may see to what is left in it.
             let is_variable = by_value.contains(&released.ty);
