@@ -18,7 +18,8 @@ use crate::adopted::Adopted;
 use crate::candidate::{Candidate, Loss};
 use crate::destructors::{candidate, stays};
 use crate::schedule::Analysis;
-use crate::slots::{Origin, OwnedFields, Slot, SlotTable};
+use crate::slot_table::SlotTable;
+use crate::slots::{Origin, OwnedFields, Slot};
 use crate::summarize::{Summarizer, World};
 
 /// Where the contents of fields go, over the whole program.
@@ -27,6 +28,7 @@ pub(crate) struct Flows {
     lent: FxHashSet<Slot>,
     returned: FxHashSet<Slot>,
     taken: FxHashSet<Slot>,
+    moved: FxHashSet<Slot>,
     /// Fields that the contents of a field are stored in too.
     shared: FxHashMap<Slot, Vec<Slot>>,
     /// Structures that some function frees, or that are given to unknown code.
@@ -82,6 +84,7 @@ impl Flows {
         Self {
             shared,
             taken: slots().flat_map(|s| s.traffic.taken.iter().copied()).collect(),
+            moved: slots().flat_map(|s| s.traffic.moved.iter().copied()).collect(),
             foreign: adopted.into_foreign(),
             lent: slots().flat_map(|s| s.traffic.lent.iter().copied()).collect(),
             returned: slots().flat_map(|s| s.traffic.returned.iter().copied()).collect(),
@@ -98,11 +101,26 @@ impl Flows {
 
     /// The same, though other fields may have it that nothing frees, and callers may be shown it.
     pub(crate) fn is_sole_owner(&self, program: &Program, table: &SlotTable, slot: Slot) -> bool {
+        !self.taken.contains(&slot) && self.is_unshared(program, table, slot)
+    }
+
+    /// The same, or some function frees what the field holds: then what code does with it that nothing tells of is no reason
+    /// to think that it owns it.
+    pub(crate) fn is_owner(&self, program: &Program, table: &SlotTable, slot: Slot) -> bool {
+        let may_be_elsewhere = match table.is_freed_by_some(&slot) {
+            true => self.moved.contains(&slot),
+            false => self.taken.contains(&slot),
+        };
+        !may_be_elsewhere && self.is_unshared(program, table, slot)
+    }
+
+    /// Whether a field receives what is made for it, and no other field has it that something frees.
+    fn is_unshared(&self, program: &Program, table: &SlotTable, slot: Slot) -> bool {
         let frees = |to: &Slot| table.is_freed(to) || self.taken.contains(to) || self.shared.contains_key(to);
         let is_freed_elsewhere = self.shared.get(&slot).is_some_and(|others| others.iter().any(frees));
         // What another member of a union frees is the same.
         let is_member = program.type_info(slot.0).is_union;
-        !is_member && !self.taken.contains(&slot) && !is_freed_elsewhere && self.is_made_for(program, slot)
+        !is_member && !is_freed_elsewhere && self.is_made_for(program, slot)
     }
 
     /// Whether a field holds what was made for it, and nothing ends that without the field.
@@ -118,6 +136,11 @@ impl Flows {
     /// Whether code that nothing tells of may have the contents of a field.
     pub(crate) fn is_taken(&self, slot: Slot) -> bool {
         self.taken.contains(&slot)
+    }
+
+    /// Whether some function returns what a field holds.
+    pub(crate) fn is_returned(&self, slot: Slot) -> bool {
+        self.returned.contains(&slot)
     }
 
     /// Whether some function may free structures of the kind that a field points to.

@@ -5,7 +5,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::classes::class_of;
 use crate::schedule::Analysis;
-use crate::slots::{Slot, SlotTable};
+use crate::slot_table::SlotTable;
+use crate::slots::Slot;
 
 /// What the constructors of each class fill, and what its destructor frees.
 pub(crate) struct Constructed {

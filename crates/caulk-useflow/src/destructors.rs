@@ -19,7 +19,8 @@ use crate::classes::Flows;
 use crate::objects::given_start;
 use crate::propagate::{Propagation, Start};
 use crate::schedule::Analysis;
-use crate::slots::{Destroyed, Origin, OwnedFields, Released, Slot, SlotTable, structure_at};
+use crate::slot_table::SlotTable;
+use crate::slots::{Destroyed, Origin, OwnedFields, Released, Slot, structure_at};
 use crate::summarize::{Fate, Summarizer, World};
 
 /// A function that frees this many owning fields of a structure releases it ...

@@ -16,7 +16,8 @@ use crate::objects::given_start;
 use crate::overwrites::candidate;
 use crate::propagate::{Propagation, Start};
 use crate::schedule::Analysis;
-use crate::slots::{Slot, SlotTable};
+use crate::slot_table::SlotTable;
+use crate::slots::Slot;
 use crate::summarize::{Fate, Summarizer, World};
 
 /// Candidates of all methods that set owned fields to null.

@@ -1,7 +1,7 @@
 //! Whether a field is known to hold something at a place of a function, or to be asked about there.
 
 use caulk_ir::{BlockId, CompareOp, Constant, Inst, InstId, Operand};
-use caulk_memory::{Cell, ValueId};
+use caulk_memory::{Cell, Offset, ValueId, ValueNode};
 use caulk_summary::{Destination, Subject};
 
 use crate::summarize::Summarizer;
@@ -60,25 +60,39 @@ impl Summarizer<'_> {
     /// Whether some call that may come before an instruction frees another field of the structure.
     pub(crate) fn frees_sibling(&mut self, cell: Cell, before: InstId) -> bool {
         let place = |inst: InstId| (self.view.order[self.view.homes[inst]], inst);
-        let comes_before = |inst: &InstId| place(*inst) < place(before);
-        let calls = self.view.calls.iter().filter(|(_, c)| c.is_some()).map(|(inst, _)| inst);
-        let calls: Vec<InstId> = calls.filter(comes_before).collect();
-        calls.into_iter().any(|call| {
-            let Some(effect) = self.view.calls[call].clone() else { return false };
-            effect.summary.actions.iter().any(|action| match (&action.subject, &action.to) {
-                (Subject::Value(path), Destination::Free { .. }) if action.guard.is_own() => {
-                    let freed = self.view.resolve_value(call, path);
-                    freed.is_some_and(|value| self.is_sibling(value, cell))
-                }
-                _ => false,
-            })
-        })
+        let limit = place(before);
+        let calls: Vec<InstId> = self.view.calls.iter().filter(|(_, c)| c.is_some()).map(|(inst, _)| inst).collect();
+        let calls = calls.into_iter().filter(|call| place(*call) < limit).collect();
+        !self.freed_siblings(cell, calls).is_empty()
     }
 
-    fn is_sibling(&self, value: ValueId, cell: Cell) -> bool {
+    /// Other fields of the structure that the function frees anywhere: their offsets.
+    pub(crate) fn all_freed_siblings(&mut self, cell: Cell) -> Vec<Offset> {
+        let calls = self.view.calls.iter().filter(|(_, c)| c.is_some()).map(|(inst, _)| inst).collect();
+        self.freed_siblings(cell, calls)
+    }
+
+    fn freed_siblings(&mut self, cell: Cell, calls: Vec<InstId>) -> Vec<Offset> {
+        let mut freed = Vec::new();
+        for call in calls {
+            let Some(effect) = self.view.calls[call].clone() else { continue };
+            for action in &effect.summary.actions {
+                if let (Subject::Value(path), Destination::Free { .. }) = (&action.subject, &action.to)
+                    && action.guard.is_own()
+                    && let Some(value) = self.view.resolve_value(call, path)
+                {
+                    freed.extend(self.sibling(value, cell));
+                }
+            }
+        }
+        freed
+    }
+
+    /// The field beside a cell that a value was read from.
+    fn sibling(&self, value: ValueId, cell: Cell) -> Option<Offset> {
         match self.view.values.node(value) {
-            caulk_memory::ValueNode::Load(base, offset) => base == cell.base && offset != cell.offset,
-            _ => false,
+            ValueNode::Load(base, offset) if base == cell.base && offset != cell.offset => Some(offset),
+            _ => None,
         }
     }
 }

@@ -42,6 +42,19 @@ impl<'a> Holders<'a> {
         }
     }
 
+    /// Whether some caller gives a structure that it has found in memory.
+    pub(crate) fn some_existed(&mut self, function: FuncId, holder: Holder) -> bool {
+        match holder {
+            Holder::Existing => true,
+            Holder::Static => false,
+            Holder::Given(index) => {
+                // A function that walks down a tree gives itself what it finds there, whatever state that is in.
+                let callers: Vec<FuncId> = self.program.callers(function).filter(|c| *c != function).collect();
+                callers.into_iter().any(|caller| self.gives_existing(caller, function, index, MAX_CALLERS_UP))
+            }
+        }
+    }
+
     /// Whether there are callers, and all of them give a structure that they have found in memory.
     fn all_give_existing(&mut self, function: FuncId, index: u32, ty: TypeId, depth: u32) -> bool {
         if let Some(&known) = self.known.get(&(function, index, ty)) {

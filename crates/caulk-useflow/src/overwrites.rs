@@ -26,8 +26,10 @@ use crate::propagate::{Propagation, Start};
 use crate::repeated::is_called_again;
 use crate::schedule::Analysis;
 use crate::sisters::{Known, Sisters, getter};
-use crate::slots::{Slot, SlotTable};
+use crate::slot_table::SlotTable;
+use crate::slots::Slot;
 use crate::summarize::{Fate, Summarizer, World};
+use crate::traffic::filled_out_pointers;
 
 /// What a function that fills a slot does with what was there before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +63,10 @@ struct Filled {
     asks_sibling: bool,
     /// It is set to null, not filled.
     is_emptied: bool,
+    /// The function frees other fields of the same structure.
+    frees_siblings: bool,
+    /// The structure comes from a function that makes such structures.
+    is_new: bool,
     manner: Manner,
 }
 
@@ -71,7 +77,7 @@ pub(crate) fn overwritten_slots(
     table: &SlotTable,
     flows: &Flows,
 ) -> Vec<Candidate> {
-    let is_emptied = |slot: &Slot| table.is_filled(slot) && flows.is_sole_owner(world.program, table, *slot);
+    let is_emptied = |slot: &Slot| table.is_filled(slot) && flows.is_owner(world.program, table, *slot);
     let uses_owned = |f: &FuncId| {
         let slots = &analysis.reports[f.0 as usize].slots;
         slots.clears
@@ -95,19 +101,20 @@ pub(crate) fn overwritten_slots(
     let classes = Constructed::new(world.program, analysis);
     let mut candidates = Vec::new();
     for (&function, filled) in writers.iter().zip(&found) {
-        for &Filled { slot, of: (ty, known), asks_sibling, is_emptied, manner } in filled {
+        for found @ &Filled { slot, of: (ty, known), asks_sibling, is_emptied, is_new, manner, .. } in filled {
             let Manner::Overwrites { store, holder, sign } = manner else { continue };
             let is_full = match sign {
-                _ if is_emptied => {
+                Sign::Full => true,
+                Sign::SetsUp => false,
+                Sign::None if is_emptied => {
                     let is_never_freed = !table.is_freed(&slot) && !flows.is_target_ended(world.program, slot);
                     let mut is_used = || {
                         holders.existed(function, holder, slot.0)
                             || classes.is_used_later(world.program, function, slot.0)
                     };
-                    sign == Sign::Full || (sign == Sign::None && is_never_freed && is_used())
+                    let is_unreleased = is_never_freed && is_used();
+                    is_unreleased || is_release_missing(world, table, flows, &mut holders, function, found)
                 }
-                Sign::Full => true,
-                Sign::SetsUp => false,
                 Sign::None => {
                     let others_free = careful.get(&slot).is_some_and(|by| by.iter().any(|f| *f != function));
                     let is_emptied = table.is_emptied(&slot);
@@ -119,7 +126,15 @@ pub(crate) fn overwritten_slots(
                             holder == Holder::Given(0) && table.is_freed(&slot) && !is_emptied && !asks_sibling;
                         is_own && is_called_again(world.program, analysis, function, slot)
                     };
+                    // Nothing empties it but what ends the structure, so a second fill finds it full.
+                    let by_itself = table.is_freed_by_some(&slot)
+                        && !table.is_emptied_alone(&slot)
+                        && !asks_sibling
+                        && !is_new
+                        && !makes(analysis, function, slot.0)
+                        && holders.existed(function, holder, slot.0);
                     by_others
+                        || world.config.rules.applies(Rule::RefilledFields, by_itself)
                         || world.config.rules.applies(Rule::ConstructedFields, by_class)
                         || world.config.rules.applies(Rule::SisterFields, by_sisters())
                         || world.config.rules.applies(Rule::RepeatedSetters, by_repetition())
@@ -129,6 +144,41 @@ pub(crate) fn overwritten_slots(
         }
     }
     candidates
+}
+
+/// Whether a structure is the result of a function that makes such structures, or of one that calls it.
+fn comes_from_maker(view: &View<'_>, analysis: &Analysis, base: ValueId, ty: TypeId) -> bool {
+    let ValueNode::Opaque(call) = view.values.root(base) else { return false };
+    let targets = view.program.call_site(view.id, call).map(|site| view.program.targets(site)).unwrap_or_default();
+    let is_maker =
+        |f: FuncId| makes(analysis, f, ty) || view.program.callees(f).any(|callee| makes(analysis, callee, ty));
+    targets.iter().any(|f| is_maker(*f))
+}
+
+/// Whether a function makes structures of a type.
+fn makes(analysis: &Analysis, function: FuncId, ty: TypeId) -> bool {
+    analysis.reports[function.0 as usize].slots.made.iter().any(|(made, _)| *made == ty)
+}
+
+/// Whether a function that sets a field to null should have freed it first: it frees other fields of the structure, or works on
+/// structures that others have found full.
+fn is_release_missing(
+    world: &World<'_>,
+    table: &SlotTable,
+    flows: &Flows,
+    holders: &mut Holders<'_>,
+    function: FuncId,
+    found: &Filled,
+) -> bool {
+    let Manner::Overwrites { holder, .. } = found.manner else { return false };
+    let slot = found.slot;
+    // Who calls the function may have freed the field, or taken what it held.
+    let is_seen_to = table.is_emptied_around(world.program, function, &slot) || flows.is_returned(slot);
+    let rules = &world.config.rules;
+    let mut is_older = || table.is_freed_by_some(&slot) && holders.some_existed(function, holder);
+    !is_seen_to
+        && !found.is_new
+        && (rules.applies(Rule::UnreleasedNulls, found.frees_siblings) || rules.applies(Rule::NulledFields, is_older()))
 }
 
 pub(crate) fn candidate(function: FuncId, store: InstId, slot: Slot, origin: (FuncId, u32), hidden: bool) -> Candidate {
@@ -163,9 +213,9 @@ fn filled_by(
     let mut found = Vec::new();
     let rules = &world.config.rules;
     let mut cells = filled_cells(&summarizer.view, table, flows);
+    cells.extend(cells_filled_by_callees(&summarizer.view, table, flows));
     cells.extend(rules.all(Rule::ClearedStructures, || cleared_cells(&summarizer.view, table)));
-    let mut emptied = rules.all(Rule::EmptiedFields, || emptied_cells(&summarizer.view, table, flows));
-    emptied.retain(|cell| !cells.contains(cell));
+    let emptied = rules.all(Rule::EmptiedFields, || emptied_cells(&summarizer.view, table, flows));
     cells.extend(&emptied);
     cells.sort();
     cells.dedup();
@@ -173,10 +223,12 @@ fn filled_by(
         let view = &summarizer.view;
         let Some(slot) = slot_at(view, cell) else { continue };
         let of = (view.values.structure(cell.base).unwrap_or(slot.0), Known::new(view, cell.base));
-        let is_emptied = emptied.contains(&cell);
-        let Some(manner) = manner(&mut summarizer, cell, is_emptied) else { continue };
+        let Some(manner) = manner(&mut summarizer, cell, emptied.contains(&cell)) else { continue };
+        let is_emptied = matches!(manner, Manner::Overwrites { store, .. } if sets_null(&summarizer.view, store));
+        let frees_siblings = is_emptied && !summarizer.all_freed_siblings(cell).is_empty();
         let asks_sibling = summarizer.asks_sibling(cell);
-        let filled = Filled { slot, of, asks_sibling, is_emptied, manner };
+        let is_new = comes_from_maker(&summarizer.view, analysis, cell.base, slot.0);
+        let filled = Filled { slot, of, asks_sibling, is_emptied, frees_siblings, is_new, manner };
         if !found.contains(&filled) {
             found.push(filled);
         }
@@ -196,6 +248,15 @@ fn filled_cells(view: &View<'_>, table: &SlotTable, flows: &Flows) -> Vec<Cell> 
         .collect()
 }
 
+/// Owning fields whose address a call is given that puts a fresh block there: `asprintf(&item->name, ...)`.
+fn cells_filled_by_callees(view: &View<'_>, table: &SlotTable, flows: &Flows) -> Vec<Cell> {
+    let calls: Vec<InstId> = view.calls.iter().filter(|(_, c)| c.is_some()).map(|(inst, _)| inst).collect();
+    let mut cells: Vec<Cell> = calls.into_iter().flat_map(|call| filled_out_pointers(view, call)).collect();
+    cells.retain(|cell| view.values.own_field(*cell).is_some_and(|slot| is_owning(view, table, flows, slot)));
+    cells.retain(|cell| view.values.is_exact(view.body, cell.base));
+    cells
+}
+
 /// Whether a field owns what it holds: somebody frees it, or nothing else leads to it.
 fn is_owning(view: &View<'_>, table: &SlotTable, flows: &Flows, slot: Slot) -> bool {
     let is_sole_owner = || table.is_filled(&slot) && flows.is_sole_owner(view.program, table, slot);
@@ -211,7 +272,7 @@ fn emptied_cells(view: &View<'_>, table: &SlotTable, flows: &Flows) -> Vec<Cell>
     stores
         .filter(|cell| {
             let slot = view.values.own_field(*cell);
-            slot.is_some_and(|slot| table.is_filled(&slot) && flows.is_sole_owner(view.program, table, slot))
+            slot.is_some_and(|slot| table.is_filled(&slot) && flows.is_owner(view.program, table, slot))
         })
         .filter(|cell| view.values.is_exact(view.body, cell.base))
         .collect()
@@ -269,7 +330,7 @@ fn is_fresh(view: &View<'_>, value: Operand) -> bool {
     view.calls[inst].as_ref().is_some_and(|effect| effect.summary.returns_fresh())
 }
 
-fn manner(summarizer: &mut Summarizer<'_>, cell: Cell, is_emptied: bool) -> Option<Manner> {
+fn manner(summarizer: &mut Summarizer<'_>, cell: Cell, may_be_emptied: bool) -> Option<Manner> {
     let holder = holder_of(&summarizer.view, cell.base)?;
     let old = summarizer.view.values.loaded(cell)?;
     let first = given_start(&mut summarizer.view, &mut summarizer.history, old);
@@ -282,7 +343,7 @@ fn manner(summarizer: &mut Summarizer<'_>, cell: Cell, is_emptied: bool) -> Opti
         let is_lost = alternative.status == Status::Live && !alternative.cells.contains(&cell);
         if is_lost
             && let Some((place, true)) = alternative.lost
-            && (is_fill(&summarizer.view, place, cell) || (is_emptied && sets_null(&summarizer.view, place)))
+            && (is_fill(&summarizer.view, place, cell) || (may_be_emptied && sets_null(&summarizer.view, place)))
             && matches!(summarizer.fate(&exit, Some(cell)), Fate::Leaked)
         {
             lost_at = lost_at.or(Some(place));
@@ -302,13 +363,15 @@ fn sign(summarizer: &mut Summarizer<'_>, cell: Cell, store: InstId, is_freed: bo
     if summarizer.is_full_at(cell, store) || (clears && summarizer.frees_sibling(cell, store)) {
         return Sign::Full;
     }
-    if clears || sets_up(&summarizer.view, cell, store) { Sign::SetsUp } else { Sign::None }
+    let freed = summarizer.all_freed_siblings(cell);
+    if clears || sets_up(&summarizer.view, cell, store, &freed) { Sign::SetsUp } else { Sign::None }
 }
 
 /// Whether a field is lost by being filled again or cleared, not by what else may overwrite it.
 fn is_fill(view: &View<'_>, place: InstId, cell: Cell) -> bool {
     match &view.body.insts[place] {
         Inst::Store { value, .. } => is_fresh(view, *value),
+        Inst::Call(_) | Inst::Invoke { .. } => filled_out_pointers(view, place).contains(&cell),
         inst => cleared(view, inst).is_some_and(|(at, _)| at.base == cell.base),
     }
 }
@@ -324,7 +387,10 @@ fn holder_of(view: &View<'_>, base: ValueId) -> Option<Holder> {
         (ValueNode::Global(_), _) => Some(Holder::Static),
         (_, ValueNode::Local(_) | ValueNode::Nothing) => None,
         (_, ValueNode::Opaque(inst)) => {
-            let is_made = view.calls[inst].as_ref().is_none_or(|e| e.unknown || e.summary.allocates());
+            let is_made = match view.calls[inst].as_ref() {
+                Some(effect) => effect.unknown || effect.summary.allocates(),
+                None => !is_lookup(view, inst),
+            };
             let is_made = is_made && getter(view, inst).is_none();
             // What a smart pointer that is a local variable leads to may have just been made.
             let first = view.argument(inst, 0);
@@ -335,13 +401,21 @@ fn holder_of(view: &View<'_>, base: ValueId) -> Option<Holder> {
     }
 }
 
-/// Whether a function clears the structure, or sets other pointers in it to null: it is giving it its first state.
-fn sets_up(view: &View<'_>, cell: Cell, store: InstId) -> bool {
-    let is_of_base = |address: &Operand| view.values.of_operand(*address).is_some_and(|c| c.base == cell.base);
+/// Whether a call does nothing to memory that its caller can see: what it gives back was there before.
+fn is_lookup(view: &View<'_>, call: InstId) -> bool {
+    let targets = view.program.call_site(view.id, call).map(|site| view.program.targets(site)).unwrap_or_default();
+    !targets.is_empty() && targets.iter().all(|f| view.program.has_body(*f))
+}
+
+/// Whether a function clears the structure, or sets other pointers in it to null: it is giving it its first state. What it frees and
+/// then sets to null says the contrary.
+fn sets_up(view: &View<'_>, cell: Cell, store: InstId, freed: &[Offset]) -> bool {
+    let of_base = |address: &Operand| view.values.of_operand(*address).filter(|c| c.base == cell.base);
     view.body.insts.iter().filter(|(inst, _)| *inst != store).any(|(_, inst)| match inst {
-        Inst::Fill { dst, .. } | Inst::Copy { dst, .. } => is_of_base(dst),
+        Inst::Fill { dst, .. } | Inst::Copy { dst, .. } => of_base(dst).is_some(),
         Inst::Store { value, address, ty: Type::Ptr, .. } => {
-            is_of_base(address) && view.body.constant(*value).is_some()
+            of_base(address).is_some_and(|c| c.offset != cell.offset && !freed.contains(&c.offset))
+                && view.body.constant(*value).is_some()
         }
         _ => false,
     })

@@ -4,17 +4,23 @@
 //! whether or not it frees other fields; and if one function that frees the structure frees it, another should too.
 
 use caulk_ir::InstId;
-use caulk_program::{FuncId, Program, TypeId};
+use caulk_program::{FuncId, TypeId};
+use caulk_rules::Rule;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::candidate::{Candidate, Loss};
 use crate::classes::Flows;
 use crate::destructors::{candidate, comes_from_maker};
 use crate::schedule::Analysis;
-use crate::slots::{Destroyed, Origin, Slot, SlotTable};
+use crate::slot_table::SlotTable;
+use crate::slots::{Destroyed, Origin, Released, Slot};
+use crate::summarize::World;
 
 /// A function that frees this many fields of a structure should free the others too.
 const MIN_RELEASED: usize = 2;
+
+/// What this many functions free with the structure, one more should free as well.
+const MIN_AGREEING: usize = 2;
 
 /// A function that frees a structure, or leaves it unusable, and does nothing to a field of it.
 #[derive(Clone, Copy)]
@@ -29,22 +35,42 @@ struct Miss {
 
 /// Candidates of private fields. `known`: what was found before.
 pub(crate) fn lost_with_structures(
-    program: &Program,
+    world: &World<'_>,
     analysis: &Analysis,
     table: &SlotTable,
     flows: &Flows,
     known: &[Candidate],
 ) -> Vec<Candidate> {
+    let program = world.program;
     let owned = table.by_type();
     let shown: FxHashSet<Slot> = known.iter().filter(|c| !c.hidden).filter_map(|c| c.loss.slot()).collect();
     let mut missed: FxHashMap<(Slot, Origin), Vec<Miss>> = FxHashMap::default();
     // Classes have destructors, which are judged apart.
     let is_method = |f: &FuncId| program.function(*f).symbol.starts_with("_Z");
+    let by_value: FxHashSet<TypeId> = analysis.reports.iter().flat_map(|r| r.slots.by_value.iter().copied()).collect();
+    let parts_of = |ty: TypeId| match world.config.rules.is_on(Rule::EmbeddedFields) {
+        true => table.embeddings().with_own_parts(ty),
+        false => vec![ty],
+    };
     for function in program.functions().filter(|f| !is_method(f)) {
         let slots = &analysis.reports[function.0 as usize].slots;
         let may_be_new = |d: &Destroyed| d.may_be_new || comes_from_maker(program, analysis, function, d);
         let destroyed = slots.destroyed.iter().filter(|d| !d.is_given_away && !may_be_new(d));
-        let released = slots.released.iter().filter(|released| released.is_left_dangling);
+        // What frees several fields of a structure ends it, whether or not it clears them as well.
+        let clears_many = |released: &Released| {
+            // By its own code, and of what was allocated for them.
+            let is_own = |field: &&u64| {
+                let slot = (released.ty, **field);
+                slots.freed_here.contains(&slot) && table.is_filled(&slot)
+            };
+            let freed = released.fields.iter().filter(is_own).count();
+            let is_release = freed >= MIN_RELEASED && !released.is_left_dangling;
+            let fills = slots.filled.iter().any(|(slot, _)| slot.0 == released.ty);
+            // Who declares such a structure may see to what is left in it.
+            let is_variable = by_value.contains(&released.ty);
+            world.config.rules.applies(Rule::ReleasedFields, is_release && !fills && !is_variable)
+        };
+        let released = slots.released.iter().filter(|released| released.is_left_dangling || clears_many(released));
         let ends: Vec<(TypeId, InstId, bool)> =
             destroyed.map(|d| (d.ty, d.call, true)).chain(released.map(|r| (r.ty, r.last, false))).collect();
         for (ty, call, is_freed) in ends {
@@ -52,10 +78,10 @@ pub(crate) fn lost_with_structures(
             if slots.made.iter().any(|(made, _)| *made == ty) {
                 continue;
             }
-            let freed = slots.freed.iter().filter(|slot| slot.0 == ty).count();
-            for &(slot, origin) in owned.get(&ty).into_iter().flatten() {
-                let is_owned = flows.is_sole_owner(program, table, slot) && !shown.contains(&slot);
-                if is_owned && !sees_to(analysis, function, slot) {
+            let parts = parts_of(ty);
+            let freed = slots.freed.iter().filter(|slot| parts.contains(&slot.0)).count();
+            for &(slot, origin) in parts.iter().filter_map(|part| owned.get(part)).flatten() {
+                if !shown.contains(&slot) && !sees_to(analysis, function, &table.embeddings().names_of(slot)) {
                     missed.entry((slot, origin)).or_default().push(Miss { function, call, freed, is_freed });
                 }
             }
@@ -65,53 +91,62 @@ pub(crate) fn lost_with_structures(
     missed.sort_by_key(|(key, _)| *key);
     let mut candidates = Vec::new();
     for ((slot, origin), misses) in missed {
-        candidates.extend(judge(program, analysis, table, flows, slot, origin, &misses));
+        candidates.extend(judge(world, analysis, table, flows, (slot, origin), &misses));
     }
     candidates
 }
 
 /// Whether a function that frees a structure does anything to a field of it by which its contents may live on or be freed.
-fn sees_to(analysis: &Analysis, function: FuncId, slot: Slot) -> bool {
+fn sees_to(analysis: &Analysis, function: FuncId, names: &[Slot]) -> bool {
     let slots = &analysis.reports[function.0 as usize].slots;
-    let traffic = &slots.traffic;
-    let is_filled = slots.filled.iter().any(|(filled, _)| *filled == slot);
-    is_filled || slots.freed.contains(&slot) || traffic.returned.contains(&slot)
+    let is_filled = slots.filled.iter().any(|(filled, _)| names.contains(filled));
+    is_filled || names.iter().any(|name| slots.freed.contains(name) || slots.traffic.returned.contains(name))
 }
 
 fn judge(
-    program: &Program,
+    world: &World<'_>,
     analysis: &Analysis,
     table: &SlotTable,
     flows: &Flows,
-    slot: Slot,
-    origin: Origin,
+    (slot, origin): (Slot, Origin),
     misses: &[Miss],
 ) -> Vec<Candidate> {
+    let program = world.program;
     let lost = |miss: &Miss| {
         let loss = if miss.is_freed { Loss::MissedField(slot) } else { Loss::PassedOver(slot) };
         candidate(miss.function, miss.call, loss, origin, false)
     };
-    let ends_it: Vec<FuncId> = program.functions().filter(|f| frees_for_good(analysis, *f, slot)).collect();
+    let names = table.embeddings().names_of(slot);
+    let is_sole_owner = names.iter().all(|name| flows.is_sole_owner(program, table, *name));
+    let ends_it: Vec<FuncId> = program.functions().filter(|f| frees_for_good(analysis, *f, &names)).collect();
     if ends_it.is_empty() {
         // Nothing ever frees it: named once, where most of the structure is freed.
         // What is freed to be set again is the field's own, whatever else frees such structures.
         let is_ended_otherwise = !table.is_freed(&slot) && flows.is_target_ended(program, slot);
         let first = misses.iter().max_by_key(|miss| (miss.freed, miss.is_freed, std::cmp::Reverse(miss.function.0)));
-        return first.filter(|_| !is_ended_otherwise).map(lost).into_iter().collect();
+        return first.filter(|_| is_sole_owner && !is_ended_otherwise).map(lost).into_iter().collect();
     }
     // Another function that frees the structure frees the field too.
-    let ends_structure = |f: &FuncId| analysis.reports[f.0 as usize].slots.ended.contains(&slot.0);
+    let around = table.embeddings().around(slot.0);
+    let ends_structure = |f: &FuncId| around.iter().any(|ty| analysis.reports[f.0 as usize].slots.ended.contains(ty));
     let is_near = |miss: &Miss| table.is_emptied_before(program, miss.function, &slot);
     let is_told = ends_it.iter().all(ends_structure);
-    misses
-        .iter()
-        .filter(|miss| is_told && miss.is_freed && miss.freed >= MIN_RELEASED && !is_near(miss))
-        .map(lost)
-        .collect()
+    // All others that free the structure free the field, so it owns what it holds, whoever gave it that.
+    let is_agreed = is_told && ends_it.len() >= MIN_AGREEING && misses.len() == 1;
+    let is_missed = |miss: &&Miss| {
+        let is_release = is_sole_owner && miss.freed >= MIN_RELEASED;
+        let is_exception = is_agreed && miss.freed > 0;
+        is_told
+            && miss.is_freed
+            && !is_near(miss)
+            && (is_release || world.config.rules.applies(Rule::AgreedFields, is_exception))
+    };
+    misses.iter().filter(is_missed).map(lost).collect()
 }
 
 /// Whether a function frees what a field holds and does not fill the field again.
-fn frees_for_good(analysis: &Analysis, function: FuncId, slot: Slot) -> bool {
+fn frees_for_good(analysis: &Analysis, function: FuncId, names: &[Slot]) -> bool {
     let slots = &analysis.reports[function.0 as usize].slots;
-    slots.freed.contains(&slot) && !slots.filled.iter().any(|(filled, _)| *filled == slot)
+    let is_freed = names.iter().any(|name| slots.freed.contains(name));
+    is_freed && !slots.filled.iter().any(|(filled, _)| names.contains(filled))
 }

@@ -29,7 +29,7 @@ use crate::function::{is_impure, is_relevant};
 use crate::library;
 use crate::overwrites::overwritten_slots;
 use crate::private_fields::lost_with_structures;
-use crate::slots::SlotTable;
+use crate::slot_table::SlotTable;
 use crate::summarize::{Report, World, summarize};
 use crate::survey::{Survey, survey};
 use crate::unlinked::left_nodes;
@@ -103,7 +103,7 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
     of_slots.extend(config.rules.all(Rule::OverwrittenSlots, || overwritten_slots(&world, &analysis, &table, &flows)));
     of_slots.extend(config.rules.all(Rule::UnlinkedNodes, || left_nodes(&analysis)));
     let private =
-        config.rules.all(Rule::PrivateFields, || lost_with_structures(program, &analysis, &table, &flows, &of_slots));
+        config.rules.all(Rule::PrivateFields, || lost_with_structures(&world, &analysis, &table, &flows, &of_slots));
     of_slots.extend(private);
     let missed =
         config.rules.all(Rule::ClassFields, || missed_by_classes(&world, &analysis, &table, &flows, &of_slots));

@@ -5,14 +5,13 @@
 
 use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
-use caulk_program::{FuncId, Program, TypeId, is_destructor};
+use caulk_program::{FuncId, TypeId};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::adopted::Adopted;
 use crate::exceptions::is_destructor_call;
 use crate::function::{Resolved, View};
-use crate::schedule::Analysis;
 use crate::shelves::{ShelfUse, note_shelves};
 use crate::traffic::{Traffic, traffic};
 
@@ -34,6 +33,8 @@ pub struct SlotUse {
     pub made: Vec<(TypeId, u32)>,
     /// Slots whose contents are freed.
     pub freed: Vec<Slot>,
+    /// Those of them that the function gives to what frees it, by its own code. Sorted.
+    pub freed_here: Vec<Slot>,
     /// Those of them that only destructors free which the function calls: their structure ends there.
     pub destructed: Vec<Slot>,
     /// Types of structures that are freed, whoever sees to what is in them.
@@ -57,7 +58,7 @@ pub struct SlotUse {
 impl SlotUse {
     /// Whether a function frees what a field holds, and neither fills the field again nor ends its structure: the structure
     /// goes on without it, so whoever ends it later may rightly pass the field over.
-    fn empties(&self, slot: Slot) -> bool {
+    pub(crate) fn empties(&self, slot: Slot) -> bool {
         let is_filled = self.filled.iter().any(|(filled, _)| *filled == slot);
         !is_filled && !self.ends(slot) && !self.destructed.contains(&slot)
     }
@@ -116,6 +117,9 @@ pub(crate) fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
                 true => slots.destructed.extend(slot_of(view, call, path)),
                 false => slots.freed.extend(slot_of(view, call, path)),
             }
+            if path.steps.is_empty() {
+                slots.freed_here.extend(slot_of(view, call, path));
+            }
             if !deep && action.guard == Guard::Always && path.steps.is_empty() {
                 slots.ended.extend(structure_at(view, call, path).map(|(_, ty)| ty));
                 slots.destroyed.extend(destroyed(view, call, path));
@@ -133,6 +137,8 @@ pub(crate) fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
     slots.freed = [freed.as_slice(), slots.destructed.as_slice()].concat();
     slots.freed.sort();
     slots.freed.dedup();
+    slots.freed_here.sort();
+    slots.freed_here.dedup();
     slots.maybe_ended.sort();
     slots.maybe_ended.dedup();
     let freed = &slots.freed;
@@ -451,83 +457,4 @@ fn is_given_away(view: &View<'_>, call: InstId, base: ValueId) -> bool {
         let mut given = data.args.iter().enumerate().filter(|(_, argument)| is_structure(argument));
         given.any(|(index, _)| effect.unknown || takes(index))
     })
-}
-
-/// Which slots own what they hold, over the whole program.
-#[derive(Debug, Default)]
-pub(crate) struct SlotTable {
-    /// Where each slot that receives fresh blocks is filled first.
-    filled: FxHashMap<Slot, (FuncId, u32)>,
-    freed: FxHashSet<Slot>,
-    /// Slots that are freed while their structure goes on without them, and by which functions.
-    emptied: FxHashMap<Slot, Vec<FuncId>>,
-}
-
-impl SlotTable {
-    pub(crate) fn new(program: &Program, analysis: &Analysis, adopted: &Adopted) -> Self {
-        let mut table = Self::default();
-        for (index, report) in analysis.reports.iter().enumerate() {
-            for (slot, line) in &report.slots.filled {
-                table.filled.entry(*slot).or_insert((FuncId(index as u32), *line));
-            }
-            table.freed.extend(&report.slots.freed);
-            // Called by one that ends the structure, it is a part of the destructor.
-            let ends = |caller: FuncId, slot: &Slot| analysis.reports[caller.0 as usize].slots.ends(*slot);
-            let is_destructor = is_destructor(program.function(FuncId(index as u32)).symbol);
-            let is_part =
-                |slot: &Slot| is_destructor || program.callers(FuncId(index as u32)).any(|caller| ends(caller, slot));
-            let emptied = report.slots.freed.iter().filter(|slot| report.slots.empties(**slot) && !is_part(slot));
-            for slot in emptied {
-                table.emptied.entry(*slot).or_default().push(FuncId(index as u32));
-            }
-        }
-        for (slot, origin) in adopted.owned() {
-            table.filled.entry(slot).or_insert(origin);
-        }
-        table
-    }
-
-    /// Whether a slot somewhere receives fresh memory and somewhere is freed.
-    pub(crate) fn is_owning(&self, slot: &Slot) -> bool {
-        self.filled.contains_key(slot) && self.freed.contains(slot)
-    }
-
-    /// Whether a slot somewhere receives fresh memory.
-    pub(crate) fn is_filled(&self, slot: &Slot) -> bool {
-        self.filled.contains_key(slot)
-    }
-
-    pub(crate) fn is_emptied(&self, slot: &Slot) -> bool {
-        self.emptied.contains_key(slot)
-    }
-
-    /// Whether a slot may be empty when a function ends its structure: who calls that function empties it as well, or is called by
-    /// one that does.
-    pub(crate) fn is_emptied_before(&self, program: &Program, function: FuncId, slot: &Slot) -> bool {
-        let Some(emptiers) = self.emptied.get(slot) else { return false };
-        let is_near =
-            |caller: FuncId| emptiers.contains(&caller) || program.callees(caller).any(|f| emptiers.contains(&f));
-        program.callers(function).any(is_near)
-    }
-
-    /// Owning slots of each type with where they are filled first, in the order of their offsets.
-    pub(crate) fn by_type(&self) -> OwnedFields {
-        let mut filled: Vec<(Slot, (FuncId, u32))> =
-            self.filled.iter().map(|(slot, origin)| (*slot, *origin)).collect();
-        filled.sort();
-        let mut by_type = OwnedFields::default();
-        for (slot, origin) in filled {
-            by_type.entry(slot.0).or_default().push((slot, origin));
-        }
-        by_type
-    }
-
-    pub(crate) fn is_freed(&self, slot: &Slot) -> bool {
-        self.freed.contains(slot)
-    }
-
-    /// Where an owning slot is filled first.
-    pub(crate) fn origin(&self, slot: &Slot) -> (FuncId, u32) {
-        self.filled[slot]
-    }
 }

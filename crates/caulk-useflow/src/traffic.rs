@@ -3,7 +3,7 @@
 use caulk_ir::{CallData, Inst, InstId, Operand, Type};
 use caulk_memory::{Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_program::{CallKind, FuncId, Program};
-use caulk_summary::{Destination, Subject};
+use caulk_summary::{Destination, Guard, Subject};
 
 use crate::adopted::{Adoptions, adopted_parameter, note_given};
 use crate::function::{CallEffect, View};
@@ -22,6 +22,8 @@ pub struct Traffic {
     pub nulled: Vec<Slot>,
     /// Of those whose contents are lent, the ones that code may have which nothing tells of.
     pub taken: Vec<Slot>,
+    /// Of these, the ones that are stored elsewhere or moved out by the function itself.
+    pub moved: Vec<Slot>,
     /// Fields whose contents are stored in another field as well: both.
     pub shared: Vec<(Slot, Slot)>,
     /// Fields that constructors take over.
@@ -38,7 +40,7 @@ pub(crate) fn traffic(view: &View<'_>) -> Traffic {
                 match place_of(view, *address) {
                     Place::Field(to) => traffic.shared.extend(stored.into_iter().map(|from| (from, to))),
                     Place::Callers => traffic.returned.extend(stored),
-                    Place::Other => traffic.taken.extend(stored),
+                    Place::Other => traffic.moved.extend(stored),
                 }
                 // A local structure that is searched with owns nothing, and says nothing of those that do.
                 let is_local = |c: &Cell| matches!(view.values.node(c.base), ValueNode::Local(_));
@@ -64,10 +66,11 @@ pub(crate) fn traffic(view: &View<'_>) -> Traffic {
     // What is returned by a function that empties the field is the caller's from there on.
     let moved: Vec<Slot> = traffic.returned.iter().filter(|slot| traffic.nulled.contains(slot)).copied().collect();
     traffic.lent.extend(&moved);
-    traffic.taken.extend(moved);
+    traffic.moved.extend(moved);
+    traffic.taken.extend(&traffic.moved);
     note_given(view, &mut traffic.adoptions);
-    let Traffic { foreign, lent, returned, nulled, taken, shared, .. } = &mut traffic;
-    for list in [foreign, lent, returned, nulled, taken] {
+    let Traffic { foreign, lent, returned, nulled, taken, moved, shared, .. } = &mut traffic;
+    for list in [foreign, lent, returned, nulled, taken, moved] {
         list.sort_unstable();
         list.dedup();
     }
@@ -114,9 +117,52 @@ fn is_fresh_or_null(view: &View<'_>, value: Operand) -> bool {
     let is_own = |base: ValueId| match view.values.node(base) {
         ValueNode::Nothing => true,
         ValueNode::Opaque(inst) => is_made(inst),
+        ValueNode::Load(local, offset) => is_fresh_in_local(view, Cell { base: local, offset }, &is_made),
         _ => false,
     };
     view.body.constant(value).is_some() || bases(view, value).into_iter().all(is_own)
+}
+
+/// Whether a local variable holds nothing but what callees have put there by its address, or what was made for it:
+/// `asprintf(&text, ...)`.
+fn is_fresh_in_local(view: &View<'_>, cell: Cell, is_made: &dyn Fn(InstId) -> bool) -> bool {
+    if !matches!(view.values.node(cell.base), ValueNode::Local(_)) {
+        return false;
+    }
+    let is_fresh = |value: Operand| {
+        let is_own = |base: ValueId| match view.values.node(base) {
+            ValueNode::Nothing => true,
+            ValueNode::Opaque(inst) => is_made(inst),
+            _ => false,
+        };
+        view.body.constant(value).is_some() || bases(view, value).into_iter().all(is_own)
+    };
+    let are_stores_fresh = view.body.insts.values().all(|inst| match inst {
+        Inst::Store { value, address, .. } => view.values.of_operand(*address) != Some(cell) || is_fresh(*value),
+        _ => true,
+    });
+    let is_filled = || view.body.insts.keys().any(|call| filled_out_pointers(view, call).contains(&cell));
+    are_stores_fresh && is_filled()
+}
+
+/// The places behind out-pointers that a callee surely fills with a block, or says so by its result.
+pub(crate) fn filled_out_pointers(view: &View<'_>, call: InstId) -> Vec<Cell> {
+    let (Some(data), Some(effect)) = (view.body.insts[call].call(), view.calls[call].as_ref()) else {
+        return Vec::new();
+    };
+    let filled =
+        effect.summary.actions.iter().filter_map(|action| match (&action.subject, &action.to, &action.guard) {
+            (Subject::Alloc(_), Destination::Store(to), Guard::Always | Guard::Told(..)) => {
+                match (to.root, to.steps.as_slice()) {
+                    (PathRoot::Param(index), [only]) if only.field.is_none() && only.offset == Offset::ZERO => {
+                        Some(index)
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        });
+    filled.filter_map(|index| view.values.of_operand(*data.args.get(index as usize)?)).collect()
 }
 
 /// The pointers in a structure that is copied into as a whole.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use caulk_ir::{Body, DominatorTree, Inst, InstId};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueNode};
 use caulk_models::Models;
-use caulk_program::{FuncId, Program, TypeId};
+use caulk_program::{FieldInfo, FuncId, Program, TypeId};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
 use rustc_hash::FxHashSet;
 
@@ -338,7 +338,7 @@ impl<'a> Summarizer<'a> {
             .flat_map(|a| a.cells.iter().map(|cell| self.view.values.own_field(*cell)))
             .collect();
         for cell in alone.flat_map(|a| a.cells.iter().copied()).chain(left_in.iter().copied()) {
-            let Some(slot) = self.view.values.own_field(cell) else { continue };
+            let Some(slot) = self.view.values.own_field(cell).map(|slot| self.innermost(slot)) else { continue };
             // A field that points into its own structure goes with it.
             let is_inside = object.first.own == Some(cell.base);
             if is_inside || shared.contains(&Some(slot)) {
@@ -355,6 +355,21 @@ impl<'a> Summarizer<'a> {
             if may_own {
                 self.report.slots.filled.push((slot, line));
             }
+        }
+    }
+}
+
+impl Summarizer<'_> {
+    /// The pointer that begins where a part of a structure does, if a field is such a part.
+    fn innermost(&self, slot: Slot) -> Slot {
+        let types = self.view.program.types();
+        let is_part = |field: &FieldInfo| field.offset == slot.1 && field.embedded().is_some();
+        match self.view.program.type_info(slot.0).fields.iter().any(is_part) {
+            true => {
+                let spot = types.spot(slot.0, slot.1);
+                (spot.ty, spot.offset)
+            }
+            false => slot,
         }
     }
 }

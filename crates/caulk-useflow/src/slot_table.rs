@@ -1,0 +1,138 @@
+//! Which slots own what they hold: what all functions report of them ([`crate::slots`]), put together.
+
+use caulk_program::{FuncId, Program, TypeId, is_destructor};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::adopted::Adopted;
+use crate::embedded::Embeddings;
+use crate::schedule::Analysis;
+use crate::slots::{OwnedFields, Slot};
+
+/// Which slots own what they hold, over the whole program.
+#[derive(Debug, Default)]
+pub(crate) struct SlotTable {
+    /// Where each slot that receives fresh blocks is filled first.
+    filled: FxHashMap<Slot, (FuncId, u32)>,
+    freed: FxHashSet<Slot>,
+    /// Slots that are freed while their structure goes on without them, and by which functions.
+    emptied: FxHashMap<Slot, Vec<FuncId>>,
+    /// Slots that functions free by their own code.
+    freed_here: FxHashSet<Slot>,
+    /// Those of these functions that neither fill the slot again nor end its structure.
+    emptied_here: FxHashMap<Slot, Vec<FuncId>>,
+    /// Functions that free several fields of a structure by their own code, and the types of these structures.
+    releasers: FxHashMap<FuncId, Vec<TypeId>>,
+    embeddings: Embeddings,
+}
+
+impl SlotTable {
+    pub(crate) fn new(program: &Program, analysis: &Analysis, adopted: &Adopted) -> Self {
+        let mut table = Self { embeddings: Embeddings::new(program, analysis), ..Self::default() };
+        for (index, report) in analysis.reports.iter().enumerate() {
+            for (slot, line) in &report.slots.filled {
+                table.filled.entry(*slot).or_insert((FuncId(index as u32), *line));
+            }
+            table.freed.extend(&report.slots.freed);
+            for slot in &report.slots.freed_here {
+                table.freed_here.insert(*slot);
+                let is_other = |other: &Slot| other.0 == slot.0 && other != slot;
+                if report.slots.freed_here.iter().any(is_other) {
+                    table.releasers.entry(FuncId(index as u32)).or_default().push(slot.0);
+                }
+                if report.slots.empties(*slot) {
+                    table.emptied_here.entry(*slot).or_default().push(FuncId(index as u32));
+                }
+            }
+            // Called by one that ends the structure, it is a part of the destructor.
+            // So it is if the structure is a part of the one that is ended.
+            let ends = |caller: FuncId, slot: &Slot| {
+                let ended = &analysis.reports[caller.0 as usize].slots.ended;
+                !ended.is_empty() && table.embeddings.around(slot.0).iter().any(|ty| ended.contains(ty))
+            };
+            let is_destructor = is_destructor(program.function(FuncId(index as u32)).symbol);
+            let is_part =
+                |slot: &Slot| is_destructor || program.callers(FuncId(index as u32)).any(|caller| ends(caller, slot));
+            let emptied: Vec<Slot> = report
+                .slots
+                .freed
+                .iter()
+                .filter(|slot| report.slots.empties(**slot) && !is_part(slot))
+                .copied()
+                .collect();
+            for slot in emptied {
+                table.emptied.entry(slot).or_default().push(FuncId(index as u32));
+            }
+        }
+        for (slot, origin) in adopted.owned() {
+            table.filled.entry(slot).or_insert(origin);
+        }
+        table
+    }
+
+    /// Which structures lie inside of which.
+    pub(crate) fn embeddings(&self) -> &Embeddings {
+        &self.embeddings
+    }
+
+    /// Whether a slot somewhere receives fresh memory and somewhere is freed.
+    pub(crate) fn is_owning(&self, slot: &Slot) -> bool {
+        self.filled.contains_key(slot) && self.freed.contains(slot)
+    }
+
+    /// Whether a slot somewhere receives fresh memory.
+    pub(crate) fn is_filled(&self, slot: &Slot) -> bool {
+        self.filled.contains_key(slot)
+    }
+
+    pub(crate) fn is_emptied(&self, slot: &Slot) -> bool {
+        self.emptied.contains_key(slot)
+    }
+
+    /// Whether a slot may be empty when a function ends its structure: who calls that function empties it as well, or is called by
+    /// one that does.
+    pub(crate) fn is_emptied_before(&self, program: &Program, function: FuncId, slot: &Slot) -> bool {
+        let Some(emptiers) = self.emptied.get(slot) else { return false };
+        let is_near =
+            |caller: FuncId| emptiers.contains(&caller) || program.callees(caller).any(|f| emptiers.contains(&f));
+        program.callers(function).any(is_near)
+    }
+
+    /// Whether callers of a function empty a slot by their own code, or by another function that they call.
+    pub(crate) fn is_emptied_around(&self, program: &Program, function: FuncId, slot: &Slot) -> bool {
+        let Some(by) = self.emptied_here.get(slot) else { return false };
+        let is_near = |caller: FuncId| by.contains(&caller) || program.callees(caller).any(|f| by.contains(&f));
+        program.callers(function).any(is_near)
+    }
+
+    /// Whether some function empties a slot by its own code and leaves the rest of the structure.
+    pub(crate) fn is_emptied_alone(&self, slot: &Slot) -> bool {
+        let is_alone = |f: &FuncId| self.releasers.get(f).is_none_or(|types| !types.contains(&slot.0));
+        self.emptied_here.get(slot).is_some_and(|by| by.iter().any(is_alone))
+    }
+
+    /// Whether some function frees a slot by its own code.
+    pub(crate) fn is_freed_by_some(&self, slot: &Slot) -> bool {
+        self.freed_here.contains(slot)
+    }
+
+    /// Owning slots of each type with where they are filled first, in the order of their offsets.
+    pub(crate) fn by_type(&self) -> OwnedFields {
+        let mut filled: Vec<(Slot, (FuncId, u32))> =
+            self.filled.iter().map(|(slot, origin)| (*slot, *origin)).collect();
+        filled.sort();
+        let mut by_type = OwnedFields::default();
+        for (slot, origin) in filled {
+            by_type.entry(slot.0).or_default().push((slot, origin));
+        }
+        by_type
+    }
+
+    pub(crate) fn is_freed(&self, slot: &Slot) -> bool {
+        self.freed.contains(slot)
+    }
+
+    /// Where an owning slot is filled first.
+    pub(crate) fn origin(&self, slot: &Slot) -> (FuncId, u32) {
+        self.filled[slot]
+    }
+}
