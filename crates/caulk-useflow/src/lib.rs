@@ -57,6 +57,7 @@ mod steps;
 mod summarize;
 mod survey;
 mod swallow;
+mod targets;
 mod traffic;
 mod unlinked;
 
