@@ -53,7 +53,10 @@ impl Machine<'_> {
             if self.rests_on_null(state, &after, site) {
                 continue;
             }
-            if after.fate(object) == Some(Fate::Live) && self.keep_nonnull(&mut after, object) {
+            // A callee of the callee made it under a condition that nothing tells: whether it exists the parts do not say.
+            let fate = after.fate(object);
+            is_lost |= fate.is_none();
+            if fate == Some(Fate::Live) && self.keep_nonnull(&mut after, object) {
                 self.leave_registries(&mut after, object);
                 after.tracked = Some(object);
                 after.trail.add(site.inst, Event::Allocated);
@@ -154,8 +157,13 @@ impl Machine<'_> {
             if self.fails_for_memory(site.inst) {
                 state.allocations.push((site.inst, address));
             }
-        } else if let Some((place, class)) = self.path_address(state, site, result, to) {
-            written.push((place, class, happens.then_some(address)));
+        } else {
+            let place = self.path_address(state, site, result, to);
+            // What may have been put into memory that was only found on the way is held there.
+            if !happens && self.follows_all && !place.is_some_and(|(place, _)| self.is_in_sight(place)) {
+                state.fates.set(address, Fate::Kept);
+            }
+            written.extend(place.map(|(place, class)| (place, class, happens.then_some(address))));
         }
         if happens {
             state.fates.set_first(address, Fate::Live);
@@ -173,6 +181,12 @@ impl Machine<'_> {
             }
         }
         true
+    }
+
+    /// Whether an address is in memory that the function was given itself, or in a variable of its own.
+    fn is_in_sight(&self, address: TermId) -> bool {
+        let origin = self.root(address).map(|root| self.origin(root));
+        matches!(origin, Some(Origin::Param(_) | Origin::Local(_)))
     }
 
     /// Assumes what must have been given, and what is given back, in a case in which a block is handed out. False when that

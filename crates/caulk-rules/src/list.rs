@@ -66,6 +66,8 @@ rules! {
         "A block that a near callee may put into the caller's memory is followed as if it were there, because growable buffers are filled so."
     SoleResults "sole-results"
         "A result that is sometimes a fresh block is followed as one where nothing but the result ever holds it, because only the caller can free it."
+    CommonOutPointers "common-out-pointers"
+        "A block that most functions behind a pointer may put into the caller's variable is followed, because handlers of one table report errors alike."
     SeparateCases "separate-cases"
         "Each case in which a callee hands out a block keeps its own conditions, because a condition on one does not hold for all."
     Demands "demands"

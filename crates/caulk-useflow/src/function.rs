@@ -1,7 +1,6 @@
 //! Everything stage one knows of a function while it works on it.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -26,6 +25,7 @@ use crate::settled::settled_pointers;
 use crate::stale::Answers;
 use crate::steps::Steps;
 use crate::survey::Survey;
+use crate::targets::combine;
 
 pub(crate) struct View<'a> {
     pub program: &'a Program,
@@ -397,7 +397,7 @@ pub fn effect_of<'a>(
     let many = targets.len() > config.max_targets;
     let summary = match summaries.as_slice() {
         [only] => Cow::Borrowed(*only),
-        several => Cow::Owned(combine(several, many)),
+        several => Cow::Owned(combine(several, many, &config.rules)),
     };
     // Where more may be called than was found, they may do anything to what they are given.
     let effect = CallEffect { summary, unknown: site.outcome != Outcome::Resolved };
@@ -427,86 +427,6 @@ fn deletes_this() -> Summary {
     let this = Subject::Value(AccessPath::root(PathRoot::Param(0)));
     let freed = Action { subject: this, to: Destination::Free { deep: true }, guard: Guard::Always };
     Summary { actions: vec![freed], impure: true, ..Summary::default() }
-}
-
-/// The effect of a call that may reach several functions: what all do is certain; what some do takes the argument all the
-/// same. If there are too many to tell what each does, what some of them take is given to unknown code.
-fn combine(summaries: &[&Summary], many: bool) -> Summary {
-    // After the call, only what those did counts that come back.
-    let returning: SmallVec<[&Summary; 4]> = summaries.iter().copied().filter(|s| !s.no_return).collect();
-    let summaries = if returning.is_empty() { summaries } else { &returning };
-    let (first, rest) = match summaries {
-        [] => return Summary::default(),
-        [first, rest @ ..] => (*first, rest),
-    };
-    let mut result = Summary {
-        no_return: summaries.iter().all(|s| s.no_return),
-        throws: summaries.iter().all(|s| s.throws),
-        nonnull_result: summaries.iter().all(|s| s.nonnull_result),
-        result_inside: first.result_inside.filter(|known| rest.iter().all(|s| s.result_inside == Some(*known))),
-        impure: true,
-        cut: summaries.iter().any(|s| s.cut),
-        loosely_told: summaries.iter().any(|s| s.loosely_told),
-        ..Summary::default()
-    };
-    let shared = |action: &Action| rest.iter().all(|s| s.actions.iter().any(|a| like(a, action)));
-    for action in &first.actions {
-        if let Subject::Alloc(block) = action.subject {
-            // Only an allocation that every target makes is one the caller must see to.
-            if shared(action) {
-                let id = caulk_summary::BlockId(result.blocks.len() as u32);
-                result.blocks.push(first.blocks[block.0 as usize].clone());
-                result.actions.push(Action { subject: Subject::Alloc(id), ..action.clone() });
-            }
-        } else if shared(action) {
-            result.actions.push(action.clone());
-        }
-    }
-    if many {
-        give_rest_to_unknown(summaries, &mut result);
-    } else {
-        for summary in summaries {
-            for action in &summary.actions {
-                let taken =
-                    matches!(action.subject, Subject::Value(_)) && !result.actions.iter().any(|a| like(a, action));
-                if taken {
-                    result.actions.push(Action { guard: Guard::Unsure, ..action.clone() });
-                }
-            }
-        }
-    }
-    result.actions.sort();
-    result.actions.dedup();
-    result
-}
-
-/// What only some targets do to an argument, in one action for each.
-fn give_rest_to_unknown(summaries: &[&Summary], result: &mut Summary) {
-    let is_said = |action: &Action| result.actions.iter().any(|a| like(a, action));
-    let root = |action: &Action| match &action.subject {
-        Subject::Value(path) if !is_said(action) => Some(path.root),
-        _ => None,
-    };
-    let roots: BTreeSet<PathRoot> = summaries.iter().flat_map(|s| s.actions.iter().filter_map(root)).collect();
-    result.actions.extend(roots.into_iter().map(|root| Action {
-        subject: Subject::Value(AccessPath::root(root)),
-        to: Destination::Unknown,
-        guard: Guard::Unsure,
-    }));
-}
-
-fn like(a: &Action, b: &Action) -> bool {
-    match (&a.subject, &b.subject) {
-        (Subject::Alloc(_), Subject::Alloc(_)) => a.to == b.to,
-        (Subject::Value(x), Subject::Value(y)) => {
-            let same = match (&a.to, &b.to) {
-                (Destination::Free { .. }, Destination::Free { .. }) => true,
-                (x, y) => x == y,
-            };
-            x.same_place(y) && same
-        }
-        _ => false,
-    }
 }
 
 /// Whether a function can matter at all: it calls something with an effect, or moves pointers it was given.

@@ -43,14 +43,14 @@ impl<'a> Holders<'a> {
     }
 
     /// Whether some caller gives a structure that it has found in memory.
-    pub(crate) fn some_existed(&mut self, function: FuncId, holder: Holder) -> bool {
+    pub(crate) fn some_existed(&mut self, function: FuncId, holder: Holder, ty: TypeId) -> bool {
         match holder {
-            Holder::Existing => true,
+            Holder::Existing => !self.makes(function, ty),
             Holder::Static => false,
             Holder::Given(index) => {
                 // A function that walks down a tree gives itself what it finds there, whatever state that is in.
                 let callers: Vec<FuncId> = self.program.callers(function).filter(|c| *c != function).collect();
-                callers.into_iter().any(|caller| self.gives_existing(caller, function, index, MAX_CALLERS_UP))
+                callers.into_iter().any(|caller| self.gives_existing(caller, (function, index), ty, MAX_CALLERS_UP))
             }
         }
     }

@@ -61,6 +61,7 @@ mod steps;
 mod summarize;
 mod survey;
 mod swallow;
+mod targets;
 mod traffic;
 mod unlinked;
 

@@ -195,7 +195,7 @@ fn is_callers_memory(path: &AccessPath) -> bool {
 }
 
 /// Whether a path is the variable that the caller gives the address of: `*error`.
-fn is_out_pointer(path: &AccessPath) -> bool {
+pub(crate) fn is_out_pointer(path: &AccessPath) -> bool {
     matches!(path.steps.as_slice(), [only] if only.field.is_none() && only.offset == Offset::ZERO)
 }
 

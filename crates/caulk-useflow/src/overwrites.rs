@@ -175,7 +175,7 @@ fn is_release_missing(
     // Who calls the function may have freed the field, or taken what it held.
     let is_seen_to = table.is_emptied_around(world.program, function, &slot) || flows.is_returned(slot);
     let rules = &world.config.rules;
-    let mut is_older = || table.is_freed_by_some(&slot) && holders.some_existed(function, holder);
+    let mut is_older = || table.is_freed_by_some(&slot) && holders.some_existed(function, holder, slot.0);
     !is_seen_to
         && !found.is_new
         && (rules.applies(Rule::UnreleasedNulls, found.frees_siblings) || rules.applies(Rule::NulledFields, is_older()))

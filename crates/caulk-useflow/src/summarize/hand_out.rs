@@ -146,8 +146,8 @@ impl Summarizer<'_> {
                 is_anothers && !paths.iter().any(|p| p.root == PathRoot::Return)
             })
         };
-        let roots = |paths: &[AccessPath]| paths.iter().map(|p| p.root).collect::<BTreeSet<_>>().len();
-        let is_shared = is_shared(&handed) || (object.is_opaque && handed.iter().any(|(_, paths)| roots(paths) > 1));
+        let is_owned = is_shared(&handed);
+        let aliases = if object.is_opaque { aliases(&handed) } else { Aliases::None };
         let to_return = AccessPath::root(PathRoot::Return);
         if !object.hidden && !self.view.is_tired() {
             self.note_fresh_returns(object, &handed, &to_return, &absent.exits);
@@ -178,6 +178,7 @@ impl Summarizer<'_> {
             );
             did_not.extend(others.iter().cloned());
             did_not.extend(absent.exits.iter().cloned());
+            let is_shared = is_owned || aliases.make_unsure(&path);
             let mut guard = self.guard_of_place(object, &path, is_hidden, is_shared, &did, did_not.clone());
             if guard.is_hidden() && !is_hidden {
                 // Where the caller has not given what the block needs there is none, and it knows.
@@ -317,6 +318,40 @@ impl Summarizer<'_> {
         }
         let guard = if null { Guard::Told(Relation::NONZERO, None) } else { Guard::Always };
         self.report.summary.actions.iter_mut().filter(|a| is_returned(a)).for_each(|a| a.guard = guard.clone());
+    }
+}
+
+/// How a block that may be there is known to callers by several names at once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Aliases {
+    None,
+    /// One structure of the caller holds it, and the result points to it or into it: `return &list->items[list->nr++]`.
+    Result,
+    /// Which of several structures owns it nothing tells.
+    Several,
+}
+
+impl Aliases {
+    /// Whether what is found at this place may be no more than a pointer to what another one owns.
+    fn make_unsure(self, path: &AccessPath) -> bool {
+        match self {
+            Aliases::None => false,
+            Aliases::Result => path.root == PathRoot::Return,
+            Aliases::Several => true,
+        }
+    }
+}
+
+fn aliases(handed: &[(Exit, Vec<AccessPath>)]) -> Aliases {
+    let all: BTreeSet<PathRoot> = handed.iter().flat_map(|(_, paths)| paths).map(|path| path.root).collect();
+    let is_alone = |(_, paths): &(Exit, Vec<AccessPath>)| paths.iter().all(|path| path.root == paths[0].root);
+    if handed.iter().all(is_alone) {
+        return Aliases::None;
+    }
+    let mut holders = all.iter().filter(|root| **root != PathRoot::Return);
+    match (holders.next(), holders.next()) {
+        (Some(PathRoot::Param(_)), None) => Aliases::Result,
+        _ => Aliases::Several,
     }
 }
 
