@@ -4,15 +4,16 @@ use caulk_ir::Type;
 use caulk_memory::{AccessPath, Offset, Relation};
 use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
-use caulk_summary::{Action, BlockId, Case, Decision, Destination, Guard, Room, Subject, Summary};
+use caulk_summary::{Action, BlockId, Case, Decision, Depth, Destination, Guard, Room, Subject, Summary};
 use caulk_useflow::CallEffect;
 use smallvec::{SmallVec, smallvec};
 
 use crate::call::{Site, States};
 use crate::frame::{Class, is_pointer, width_of};
 use crate::machine::Machine;
+use crate::memory::Content;
 use crate::state::{Fate, State};
-use crate::symbols::{Origin, Part};
+use crate::symbols::{Key, Origin, Part};
 use crate::witness::Event;
 
 impl Machine<'_> {
@@ -78,9 +79,7 @@ impl Machine<'_> {
             }
             states = next;
         }
-        if self.follows_all {
-            states = self.split_by_blocks(states, site, result, summary);
-        }
+        states = self.split_by_stores(states, site, result, summary);
         let cases: &[Case] = wanted.map_or(&[], |block| &summary.blocks[block.0 as usize].cases);
         let mut after = States::new();
         for state in states {
@@ -271,11 +270,14 @@ impl Machine<'_> {
             },
             Destination::Free { .. } if is_object => self.settle(state, Fate::Freed),
             // What else was done to what the holder holds, nobody said.
-            Destination::Free { deep: true } if state.tracked.is_some() => self.settle(state, Fate::Freed),
+            Destination::Free { deep } if state.tracked.is_some() && !self.is_left_inside(state, value, deep) => {
+                self.settle(state, Fate::Freed)
+            }
             Destination::Free { deep } => {
                 if let Some(root) = self.root(value) {
                     // What is in it went elsewhere before, or was freed too: none of it is the caller's any more.
-                    state.fates.set(root, if *deep { Fate::Kept } else { Fate::Freed });
+                    let is_whole = *deep == Depth::Shallow || state.tracked.is_some();
+                    state.fates.set(root, if is_whole { Fate::Freed } else { Fate::Kept });
                     state.trail.add(site.inst, Event::FreedWithHolder);
                 }
             }
@@ -283,6 +285,24 @@ impl Machine<'_> {
                 Some((address, class)) => self.store(state, address, value, Type::Ptr, class, site.inst),
                 None => self.settle(state, Fate::Kept),
             },
+        }
+    }
+
+    /// Whether a callee that frees what holds the object does not get to it.
+    fn is_left_inside(&self, state: &State, freed: TermId, deep: &Depth) -> bool {
+        let (Some(object), Some(holder)) = (state.tracked, self.root(freed)) else { return false };
+        let start = self.key(freed);
+        // A pointer that the callee may have followed, or of which it is not known where it lies, must not lead to the object.
+        let is_left = |key: Key, content: &Content| {
+            let is_seen = start.base != key.base || deep.reaches(Offset::Known(key.offset.wrapping_sub(start.offset)));
+            !is_seen || !self.leads_to(state, content.value, object)
+        };
+        match deep {
+            Depth::Shallow => true,
+            Depth::Fields(_) => {
+                state.memory.iter().filter(|(_, c)| c.holder == Some(holder)).all(|(key, c)| is_left(key, c))
+            }
+            Depth::Deep => false,
         }
     }
 

@@ -90,8 +90,9 @@ impl Machine<'_> {
         }
     }
 
-    /// Without an object to follow, whether a block was made for the caller is worth two paths.
-    pub(crate) fn split_by_blocks(
+    /// Whether the callee stored something is worth two paths where the result or an argument decides it, and the store makes room for
+    /// itself by taking the object's place. Without an object to follow, every block that may be made for the caller is worth them.
+    pub(crate) fn split_by_stores(
         &mut self,
         states: States,
         site: &Site<'_>,
@@ -100,13 +101,18 @@ impl Machine<'_> {
     ) -> States {
         let mut states = states;
         for action in &summary.actions {
-            let (Subject::Alloc(_), Destination::Store(to)) = (&action.subject, &action.to) else { continue };
+            let Destination::Store(to) = &action.to else { continue };
             if to.steps.is_empty() {
                 continue;
             }
             let mut next = States::new();
             for mut state in states {
-                if let Decision::If(condition, otherwise) = self.decide(&state, site, result, &action.guard) {
+                let matters = match self.follows_all {
+                    true => matches!(action.subject, Subject::Alloc(_)),
+                    false => self.takes_place_of_object(&state, site, result, summary, action, to),
+                };
+                if matters && let Decision::If(condition, otherwise) = self.decide(&state, site, result, &action.guard)
+                {
                     let mut made = state.clone();
                     if made.facts.assume(&mut self.pool, condition) == Verdict::Consistent {
                         next.push(made);
@@ -120,6 +126,55 @@ impl Machine<'_> {
             states = next;
         }
         states
+    }
+
+    /// Whether a store of the callee, if it happens, writes over a cell that holds the object, with something else.
+    fn takes_place_of_object(
+        &mut self,
+        state: &State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        summary: &Summary,
+        action: &Action,
+        to: &AccessPath,
+    ) -> bool {
+        let Some(object) = state.tracked.filter(|_| self.is_live(state)) else { return false };
+        // A place with several stores, or one that is renewed, is a buffer of the callee's: what was there is seen to in ways that
+        // single actions do not tell.
+        let is_here = |action: &&Action| match (&action.subject, &action.to) {
+            (_, Destination::Store(place)) | (Subject::Value(place), Destination::Renew) => place.same_place(to),
+            _ => false,
+        };
+        if summary.is_part_of_new(to) || summary.actions.iter().filter(is_here).count() > 1 {
+            return false;
+        }
+        let Some((address, _)) = self.path_address(state, site, result, to) else { return false };
+        let key = self.key(address);
+        if !state.memory.overlapping(key, 8).any(|(_, cell)| self.cell_points_to(cell, object)) {
+            return false;
+        }
+        match &action.subject {
+            Subject::Alloc(block) => {
+                let cases = &summary.blocks[block.0 as usize].cases;
+                cases.iter().any(|case| self.may_be_case(state, site, result, case))
+            }
+            Subject::Value(path) => {
+                let value = self.path_value(state, site, result, path);
+                value.is_some_and(|value| !self.leads_to(state, value, object))
+            }
+        }
+    }
+
+    /// Whether nothing that the caller knows contradicts what a case needs.
+    fn may_be_case(&mut self, state: &State, site: &Site<'_>, result: Option<TermId>, case: &Case) -> bool {
+        let given = case.needs.iter().filter(|(path, _)| path.root != PathRoot::Return);
+        given.into_iter().all(|(path, relation)| match self.path_value(state, site, result, path) {
+            Some(value) => {
+                let condition = self.relation(value, *relation);
+                state.facts.implied(&self.pool, condition) != Some(false)
+            }
+            None => true,
+        })
     }
 
     /// A block the callee made and put somewhere. False: it was wanted, and cannot be.

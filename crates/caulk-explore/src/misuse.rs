@@ -10,7 +10,7 @@ use std::rc::Rc;
 use caulk_ir::{Inst, InstId, Operand};
 use caulk_program::{FuncId, Program};
 use caulk_solver::TermId;
-use caulk_summary::{Action, Decision, Destination, Subject};
+use caulk_summary::{Action, Decision, Depth, Destination, Subject};
 use caulk_useflow::{Analysis, UseflowConfig};
 use rayon::prelude::*;
 
@@ -265,7 +265,7 @@ impl Machine<'_> {
         let Some(root) = self.root(value) else { return };
         // A destructor frees what the block holds, or moves it: either way it is no longer the path's.
         let inner: Vec<TermId> = match to {
-            Destination::Free { deep: true } => {
+            Destination::Free { deep } if *deep != Depth::Shallow => {
                 let held = state.memory.iter().filter(|(_, c)| c.holder == Some(root));
                 held.filter_map(|(_, c)| c.points).filter(|p| matches!(self.origin(*p), Origin::Block(_))).collect()
             }

@@ -95,8 +95,21 @@ impl Relation {
         if other.implies(self) {
             return Some(self);
         }
+        if let Some(gap) = self.single_gap(other).or_else(|| other.single_gap(self)) {
+            return Some(Relation::Ne(gap));
+        }
         let signs = [Relation::at_least(1), Relation::at_most(-1), Relation::at_least(0), Relation::at_most(0)];
         signs.into_iter().chain([Relation::NONZERO]).find(|r| self.implies(*r) && other.implies(*r))
+    }
+
+    /// The only number that neither allows, where the first is what lies below it and the second what lies above.
+    fn single_gap(self, above: Relation) -> Option<i64> {
+        match (self, above) {
+            (Relation::Range(i64::MIN, high), Relation::Range(low, i64::MAX)) if high.checked_add(2) == Some(low) => {
+                Some(high + 1)
+            }
+            _ => None,
+        }
     }
 
     /// The nearest relation implied by both, numbers between the two included.
@@ -145,6 +158,14 @@ impl fmt::Display for Relation {
 mod tests {
     use super::*;
 
+    #[test]
+    fn all_but_one_number_is_covered() {
+        let cover = Relation::at_most(0).cover(Relation::at_least(2));
+        assert_eq!(cover, Some(Relation::Ne(1)));
+        assert_eq!(Relation::at_least(2).cover(Relation::at_most(0)), cover);
+        assert_eq!(Relation::at_least(3).cover(Relation::at_most(0)), None);
+    }
+
     /// All relations over a few constants agree with what they say of every small number.
     #[test]
     fn answers_agree_with_enumeration() {
@@ -168,6 +189,9 @@ mod tests {
                 }
                 if let Some(hull) = a.hull(b) {
                     assert!(a.implies(hull) && b.implies(hull), "{a} or {b}");
+                }
+                if let Some(cover) = a.cover(b) {
+                    assert!(a.implies(cover) && b.implies(cover), "{a} or {b}");
                 }
                 if let Some(both) = a.meet(b) {
                     assert!(sample.iter().all(|&v| both.holds(v) == (a.holds(v) && b.holds(v))), "{a} and {b}");

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone, Debug)]
 pub struct Rules {
     /// A bit for each rule that is switched off.
-    off: u64,
+    off: u128,
     counts: Arc<[AtomicU64; Rule::ALL.len()]>,
 }
 

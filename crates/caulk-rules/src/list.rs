@@ -173,10 +173,10 @@ impl Rule {
         Rule::ALL.into_iter().find(|rule| rule.name() == name)
     }
 
-    pub(crate) fn bit(self) -> u64 {
-        1 << self as u64
+    pub(crate) fn bit(self) -> u128 {
+        1 << self as u32
     }
 }
 
 /// Every rule has a bit.
-const _: () = assert!(Rule::ALL.len() <= 64);
+const _: () = assert!(Rule::ALL.len() <= 128);

@@ -41,8 +41,8 @@ pub enum Subject {
 /// Where the subject goes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Destination {
-    /// Freed. `deep`: what it points to may have been freed or moved with it.
-    Free { deep: bool },
+    /// Freed, and what it points to perhaps freed or moved with it.
+    Free { deep: Depth },
     /// The returned value, or a value reached from it or from an argument or a global, becomes the subject.
     Store(AccessPath),
     /// Sometimes freed, and then another block takes its place: who owned it owns a block there still. A buffer that grows.
@@ -51,6 +51,45 @@ pub enum Destination {
     Keep,
     /// Given to code nobody knows.
     Unknown,
+}
+
+/// Which of the pointers in a block a function may have followed before it freed the block. What it followed it may have freed or
+/// moved; what it did not follow is lost with the block, unless something else holds it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Depth {
+    /// None.
+    Shallow,
+    /// Only those at these offsets from the freed pointer, sorted: a loop that frees the nodes of a list reads `next`.
+    Fields(Vec<i64>),
+    /// Any.
+    Deep,
+}
+
+impl Depth {
+    /// Whether the pointer at an offset from the freed one may have been followed.
+    pub fn reaches(&self, offset: Offset) -> bool {
+        match (self, offset) {
+            (Depth::Shallow, _) => false,
+            (Depth::Fields(fields), Offset::Known(offset)) => fields.binary_search(&offset).is_ok(),
+            (Depth::Fields(_), Offset::Any) | (Depth::Deep, _) => true,
+        }
+    }
+
+    /// What either may have followed.
+    #[must_use]
+    pub fn with(self, other: &Depth) -> Depth {
+        match (self, other) {
+            (Depth::Deep, _) | (_, Depth::Deep) => Depth::Deep,
+            (depth, Depth::Shallow) => depth,
+            (Depth::Shallow, other) => other.clone(),
+            (Depth::Fields(mut fields), Depth::Fields(others)) => {
+                fields.extend(others);
+                fields.sort_unstable();
+                fields.dedup();
+                Depth::Fields(fields)
+            }
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -179,7 +218,7 @@ impl Summary {
         let destroyed: Vec<AccessPath> = self
             .actions
             .iter()
-            .filter(|a| a.to == Destination::Free { deep: true })
+            .filter(|a| matches!(&a.to, Destination::Free { deep } if *deep != Depth::Shallow))
             .filter_map(|a| match &a.subject {
                 Subject::Value(path) => Some(path.clone()),
                 Subject::Alloc(_) => None,
@@ -392,5 +431,28 @@ impl Summary {
             Destination::Free { .. } | Destination::Renew => false,
         };
         self.actions.iter().any(|a| takes(a) && a.guard.is_own())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_free_reaches_the_pointers_that_were_followed() {
+        let fields = |offsets: &[i64]| Depth::Fields(offsets.to_vec());
+        let table = [
+            (Depth::Shallow, Depth::Shallow, Depth::Shallow, [false, false, false]),
+            (Depth::Shallow, fields(&[8]), fields(&[8]), [false, true, true]),
+            (fields(&[8]), Depth::Shallow, fields(&[8]), [false, true, true]),
+            (fields(&[8]), fields(&[0, 8]), fields(&[0, 8]), [true, true, true]),
+            (fields(&[0]), Depth::Deep, Depth::Deep, [true, true, true]),
+            (Depth::Deep, Depth::Shallow, Depth::Deep, [true, true, true]),
+        ];
+        for (one, other, both, reached) in table {
+            assert_eq!(one.clone().with(&other), both, "{one:?} with {other:?}");
+            let offsets = [Offset::Known(0), Offset::Known(8), Offset::Any];
+            assert_eq!(offsets.map(|offset| both.reaches(offset)), reached, "{both:?}");
+        }
     }
 }

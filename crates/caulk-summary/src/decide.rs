@@ -118,7 +118,7 @@ mod tests {
     use caulk_memory::PathRoot;
 
     use super::*;
-    use crate::Subject;
+    use crate::{Depth, Subject};
 
     /// Knows one thing of its first argument and one of the result; conditions are relations.
     #[derive(Default)]
@@ -211,7 +211,7 @@ mod tests {
     fn a_release_that_nobody_asks_about_is_done() {
         let guard = Guard::Told(Relation::ZERO, None);
         let action = |to| Action { subject: Subject::Value(parameter(0)), to, guard: guard.clone() };
-        let (free, keep) = (action(Destination::Free { deep: false }), action(Destination::Keep));
+        let (free, keep) = (action(Destination::Free { deep: Depth::Shallow }), action(Destination::Keep));
         let told = Decision::If(Relation::ZERO, Some(Relation::NONZERO));
         for uses_result in [false, true] {
             let mut caller = Known { uses_result, ..Known::default() };

@@ -8,7 +8,7 @@ use caulk_memory::PathRoot;
 use caulk_models::Models;
 use caulk_program::{FuncId, Program, constant_result};
 use caulk_rules::Rule;
-use caulk_summary::{Action, BlockId, Destination, Guard, Room, Subject, Summary};
+use caulk_summary::{Action, BlockId, Depth, Destination, Guard, Room, Subject, Summary};
 
 use crate::facts::number_of;
 use crate::library::from_model;
@@ -44,7 +44,7 @@ pub(crate) fn rely_on_contract(world: &World<'_>, function: FuncId, body: &Body,
         };
         let to = match to {
             // Its destructor: nothing of it is left to anybody.
-            Destination::Free { .. } => Destination::Free { deep: true },
+            Destination::Free { .. } => Destination::Free { deep: Depth::Deep },
             to => to,
         };
         summary.actions.push(Action { subject, to, guard });

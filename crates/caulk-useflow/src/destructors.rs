@@ -9,7 +9,7 @@ use caulk_memory::{Cell, Offset, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::{FuncId, Program, TypeId};
 use caulk_rules::Rule;
-use caulk_summary::{BlockId, Destination, Guard, Subject};
+use caulk_summary::{BlockId, Depth, Destination, Guard, Subject};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -152,7 +152,7 @@ fn fields_freed(analysis: &Analysis, function: FuncId, ty: TypeId) -> usize {
 fn freed_structure(summarizer: &mut Summarizer<'_>, call: InstId) -> Option<ValueId> {
     let effect = summarizer.view.calls[call].clone()?;
     effect.summary.actions.iter().find_map(|action| match (&action.subject, &action.to) {
-        (Subject::Value(path), Destination::Free { deep: false })
+        (Subject::Value(path), Destination::Free { deep: Depth::Shallow })
             if action.guard == Guard::Always && path.steps.is_empty() =>
         {
             structure_at(&mut summarizer.view, call, path).map(|(base, _)| base)

@@ -8,7 +8,7 @@ use caulk_ir::{BinaryOp, BlockId, Body, EntityVec, Inst, InstId, Operand, Step, 
 use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueId, ValueNode, ValueTable};
 use caulk_program::{FuncId, Outcome, Program, TypeId, copied_errnos};
 use caulk_rules::Rule;
-use caulk_summary::{Action, Destination, Guard, Subject, Summary};
+use caulk_summary::{Action, Depth, Destination, Guard, Subject, Summary};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -425,7 +425,7 @@ fn is_deleting_destructor(symbol: &str) -> bool {
 /// The object and what it owns are gone, whatever its class is.
 fn deletes_this() -> Summary {
     let this = Subject::Value(AccessPath::root(PathRoot::Param(0)));
-    let freed = Action { subject: this, to: Destination::Free { deep: true }, guard: Guard::Always };
+    let freed = Action { subject: this, to: Destination::Free { deep: Depth::Deep }, guard: Guard::Always };
     Summary { actions: vec![freed], impure: true, ..Summary::default() }
 }
 

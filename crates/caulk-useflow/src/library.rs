@@ -7,7 +7,7 @@ use caulk_models::{
     Pointer, Purity, Root, Varargs,
 };
 use caulk_program::{FuncId, Program, is_constructor};
-use caulk_summary::{Action, Block, BlockId, Case, Destination, Guard, ParamCall, Subject, Summary};
+use caulk_summary::{Action, Block, BlockId, Case, Depth, Destination, Guard, ParamCall, Subject, Summary};
 
 /// The summary of a function that has no body.
 pub(crate) fn summary_of(program: &Program, models: &Models, function: FuncId) -> Summary {
@@ -36,7 +36,7 @@ fn spare_this(summary: &mut Summary, symbol: &str, declaration: &Function) {
     let to = if !is_member {
         return;
     } else if symbol.ends_with("D0Ev") {
-        Some((this.clone(), Destination::Free { deep: true }))
+        Some((this.clone(), Destination::Free { deep: Depth::Deep }))
     } else if symbol.ends_with("D1Ev") || symbol.ends_with("D2Ev") {
         Some((this.clone().then(Offset::Any, None), Destination::Unknown))
     } else if symbol.starts_with("_ZNK") || (is_constructor(symbol) && others().all(|p| p.pointee.is_const)) {
@@ -196,7 +196,7 @@ fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Gu
     let action = |subject, to, guard| Action { subject, to, guard };
     match kind {
         EffectKind::Free { what, element, .. } => {
-            let to = Destination::Free { deep: element.is_some() };
+            let to = Destination::Free { deep: if element.is_some() { Depth::Deep } else { Depth::Shallow } };
             summary.actions.push(action(value(what), to, guard));
         }
         EffectKind::Resize { from, into, family, zero, .. } => {
@@ -207,9 +207,9 @@ fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Gu
             let block = new_block(summary, *family, Vec::new());
             summary.actions.push(action(block, Destination::Store(path(into)), guard.clone()));
             // What the old block held is in the new one now.
-            summary.actions.push(action(value(from), Destination::Free { deep: true }, guard));
+            summary.actions.push(action(value(from), Destination::Free { deep: Depth::Deep }, guard));
             let is_nothing = |size: &Place| Guard::Given(path(size), Relation::ZERO);
-            let freed = |size| action(value(from), Destination::Free { deep: true }, is_nothing(size));
+            let freed = |size| action(value(from), Destination::Free { deep: Depth::Deep }, is_nothing(size));
             summary.actions.extend(zero.iter().map(freed));
         }
         EffectKind::Alias { into, of: Pointer::Value(of) | Pointer::Inside(of) } => {

@@ -6,7 +6,7 @@
 use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_program::{FuncId, TypeId};
-use caulk_summary::{Action, Destination, Guard, Subject, Summary};
+use caulk_summary::{Action, Depth, Destination, Guard, Subject, Summary};
 use rustc_hash::FxHashMap;
 
 use crate::adopted::Adopted;
@@ -120,7 +120,7 @@ pub(crate) fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
             if path.steps.is_empty() {
                 slots.freed_here.extend(slot_of(view, call, path));
             }
-            if !deep && action.guard == Guard::Always && path.steps.is_empty() {
+            if *deep == Depth::Shallow && action.guard == Guard::Always && path.steps.is_empty() {
                 slots.ended.extend(structure_at(view, call, path).map(|(_, ty)| ty));
                 slots.destroyed.extend(destroyed(view, call, path));
             }
@@ -451,7 +451,12 @@ fn is_given_away(view: &View<'_>, call: InstId, base: ValueId) -> bool {
             effect.summary.actions.iter().any(|action| {
                 let is_given =
                     matches!(&action.subject, Subject::Value(path) if path.root == root && path.steps.is_empty());
-                is_given && matches!(action.to, Destination::Unknown | Destination::Free { deep: true })
+                let is_taken = match &action.to {
+                    Destination::Unknown => true,
+                    Destination::Free { deep } => *deep != Depth::Shallow,
+                    _ => false,
+                };
+                is_given && is_taken
             })
         };
         let mut given = data.args.iter().enumerate().filter(|(_, argument)| is_structure(argument));

@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 
 use caulk_ir::{InstId, Operand};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
-use caulk_summary::{Action, Answer, Caller, Case, Decision, Destination, Guard, Subject, Summary};
+use caulk_summary::{Action, Answer, Caller, Case, Decision, Depth, Destination, Guard, Subject, Summary};
 use smallvec::SmallVec;
 
 use super::on_way::OnWay;
@@ -283,11 +283,12 @@ impl Propagation<'_, '_> {
         if self.is_subject(inst, action, holder, current) {
             return;
         }
-        let base: Option<ValueId> = match holder {
-            Resolved::Operand(operand) => self.view.values.of_operand(operand).map(|c| c.base),
-            Resolved::Cell(cell) => self.view.values.loaded(cell),
+        let holder: Option<Cell> = match holder {
+            Resolved::Operand(operand) => self.view.values.of_operand(operand),
+            Resolved::Cell(cell) => self.view.values.loaded(cell).map(|base| Cell { base, offset: Offset::ZERO }),
         };
-        let Some(base) = base else { return };
+        let Some(holder) = holder else { return };
+        let base = holder.base;
         let values = &self.view.values;
         let holds = current.cells.iter().any(|held| values.is_reached_from(held.base, base));
         if matches!(values.node(base), ValueNode::Nothing) || !holds {
@@ -297,8 +298,10 @@ impl Propagation<'_, '_> {
             // What the old block held is in the new one.
             Destination::Renew => {}
             // "Freed with its holder" needs a certain free of a certain object.
-            Destination::Free { deep: false } if !values.is_exact(self.view.body, current.behind(base)) => {}
-            Destination::Free { deep: false } if action.guard == Guard::Always => {
+            Destination::Free { deep: Depth::Shallow } if !values.is_exact(self.view.body, current.behind(base)) => {}
+            Destination::Free { deep }
+                if action.guard == Guard::Always && self.is_left_inside(deep, holder, current) =>
+            {
                 let before = current.cells.len();
                 current.forget_cells_of(base);
                 if current.cells.len() != before {
@@ -321,6 +324,26 @@ impl Propagation<'_, '_> {
                 current.settle(Status::Kept, event);
             }
             Destination::Store(to) => self.holder_moved_to(inst, base, to, current),
+        }
+    }
+
+    /// Whether a callee that frees what holds the object does not get to it. Nodes of a list have one name each only where the code
+    /// here made them; of the others it is not known which one the callee freed.
+    fn is_left_inside(&self, deep: &Depth, holder: Cell, current: &Alternative) -> bool {
+        let values = &self.view.values;
+        let is_inside = |held: &Cell| match (held.offset, holder.offset) {
+            (Offset::Known(held_at), Offset::Known(freed_at)) if held.base == holder.base => {
+                !deep.reaches(Offset::Known(held_at.wrapping_sub(freed_at)))
+            }
+            _ => false,
+        };
+        let mut inside = current.cells.iter().filter(|held| values.is_reached_from(held.base, holder.base));
+        match deep {
+            Depth::Shallow => true,
+            Depth::Fields(_) => {
+                values.is_exact(self.view.body, current.behind(holder.base)) && inside.all(|held| is_inside(held))
+            }
+            Depth::Deep => false,
         }
     }
 

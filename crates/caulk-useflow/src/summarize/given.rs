@@ -1,9 +1,9 @@
 //! What the function does to what it was given.
 
 use caulk_ir::{Inst, InstId, Operand};
-use caulk_memory::{AccessPath, Offset, PathRoot, ValueId, ValueNode};
+use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_rules::Rule;
-use caulk_summary::{Action, Destination, Guard, Subject};
+use caulk_summary::{Action, Depth, Destination, Guard, Subject};
 
 use super::{Exit, Fate, Summarizer};
 use crate::alternative::{Alternative, Status};
@@ -57,12 +57,12 @@ impl Summarizer<'_> {
         let mut outcomes: Vec<(Exit, Vec<Destination>)> = Vec::new();
         let is_there = |exit: &Exit| own_cell.is_none_or(|cell| exit.1.cells.contains(&cell));
         let is_left = flow.exits.iter().any(|exit| exit.1.status == Status::Live && is_there(exit));
-        let deep = self.looks_inside(value);
+        let deep = self.depth_of_free(value);
         for exit in flow.exits {
             let mut destinations = Vec::new();
             match exit.1.status {
                 Status::Freed if self.is_renewal(&path, &exit.1) => destinations.push(Destination::Renew),
-                Status::Freed => destinations.push(Destination::Free { deep }),
+                Status::Freed => destinations.push(Destination::Free { deep: deep.clone() }),
                 Status::Kept => destinations.push(Destination::Keep),
                 Status::Unknown => destinations.push(Destination::Unknown),
                 Status::Absent => {}
@@ -108,7 +108,7 @@ impl Summarizer<'_> {
             // Where the caller knows that it is freed, the block that takes its place is one of its own.
             let to = match (to, &guard) {
                 (Destination::Renew, Guard::Always | Guard::Told(..)) if did.iter().all(|(_, a)| !a.is_renewed) => {
-                    &Destination::Free { deep }
+                    &Destination::Free { deep: deep.clone() }
                 }
                 (to, _) => to,
             };
@@ -139,17 +139,54 @@ impl Summarizer<'_> {
         self.world.config.rules.applies(Rule::Renewals, is_renewed)
     }
 
-    /// Whether the function reads pointers out of the object a value points to: then it may have seen to what is in it.
-    pub(super) fn looks_inside(&self, value: ValueId) -> bool {
+    /// Which pointers in the object the function may have followed, if it frees the object.
+    fn depth_of_free(&self, value: ValueId) -> Depth {
         let values = &self.view.values;
         let walkers = self.walkers(value);
-        let inside = (0..values.len() as u32)
-            .map(ValueId)
-            .any(|v| walkers.iter().any(|w| v != *w && values.is_reached_from(v, *w)));
-        let deep_call = |effect: &crate::function::CallEffect<'_>| {
-            effect.unknown || effect.summary.actions.iter().any(|a| matches!(a.to, Destination::Free { deep: true }))
+        let mut depth = Depth::Shallow;
+        for node in (0..values.len() as u32).map(|v| values.node(ValueId(v))) {
+            match node {
+                ValueNode::Load(base, Offset::Known(offset)) if walkers.contains(&base) => {
+                    depth = depth.with(&Depth::Fields(vec![offset]));
+                }
+                ValueNode::Load(base, Offset::Any) if walkers.contains(&base) => return Depth::Deep,
+                _ => {}
+            }
+        }
+        let is_walker = |operand: &Operand| values.of_operand(*operand).filter(|cell| walkers.contains(&cell.base));
+        for (inst, kind) in self.view.body.insts.iter() {
+            // A copy takes all pointers along.
+            if matches!(kind, Inst::Copy { src, .. } if is_walker(src).is_some()) {
+                return Depth::Deep;
+            }
+            let (Some(call), Some(effect)) = (kind.call(), &self.view.calls[inst]) else { continue };
+            if effect.unknown {
+                return Depth::Deep;
+            }
+            for action in &effect.summary.actions {
+                depth = depth.with(&self.depth_of_action(action, |index| is_walker(call.args.get(index)?)));
+            }
+        }
+        depth
+    }
+
+    /// Which pointers in an object an action of a callee may follow; `given` says what of the object an argument is.
+    fn depth_of_action(&self, action: &Action, given: impl Fn(usize) -> Option<Cell>) -> Depth {
+        let Subject::Value(AccessPath { root, steps }) = &action.subject else { return Depth::Shallow };
+        let given = if let PathRoot::Param(index) = root { given(*index as usize) } else { None };
+        let field = |offset: Offset| match offset {
+            Offset::Known(offset) => Depth::Fields(vec![offset]),
+            Offset::Any => Depth::Deep,
         };
-        inside || self.view.calls.values().flatten().any(|c| deep_call(c))
+        match (given, steps.first(), &action.to) {
+            (Some(cell), Some(step), _) => field(cell.offset.plus(step.offset)),
+            (Some(cell), None, Destination::Free { deep: Depth::Fields(fields) }) => {
+                let at = |offset: &i64| field(cell.offset.plus(Offset::Known(*offset)));
+                fields.iter().fold(Depth::Shallow, |depth, offset| depth.with(&at(offset)))
+            }
+            (_, _, Destination::Free { deep: Depth::Deep }) => Depth::Deep,
+            _ => Depth::Shallow,
+        }
     }
 
     /// A value and the loop variables that start at it: a loop that frees a list walks on from its head.

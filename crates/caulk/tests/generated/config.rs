@@ -1,11 +1,17 @@
 //! How many functions are generated and how large they get, and which of their features Caulk is known to get wrong.
 
 use crate::shape::{Feature, Function};
+use crate::wide::helpers::Form;
+use crate::wide::shape::{self as wide, Step};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     /// How many functions are tried.
     pub functions: usize,
+    /// How many wide ones are tried.
+    pub wide_functions: usize,
+    /// How the callees of wide functions are written; answers must not depend on it.
+    pub forms: &'static [Form],
     /// So many go into one translation unit: starting clang costs more than compiling them.
     pub functions_per_unit: usize,
     /// Statements in one block, at most.
@@ -18,7 +24,85 @@ pub(crate) struct Config {
     /// Features that give wrong answers together, and what is wrong. A wrong answer on a function that has them all fails no
     /// test, but is counted.
     pub weaknesses: &'static [(&'static [Feature], &'static str)],
+    /// The same for wide functions.
+    pub exceptions: &'static [Exception],
 }
+
+/// A wrong answer on wide functions that is known, and counted.
+#[derive(Debug)]
+pub(crate) struct Exception {
+    pub name: &'static str,
+    /// The function leaks, and it is not reported; otherwise it is reported though it does not leak.
+    pub is_missed: bool,
+    /// Whether a function, with its callees written so, may be one of these.
+    pub covers: fn(&wide::Function, Form) -> bool,
+}
+
+const FORMS: &[Form] = &[Form::Plain, Form::Padded(40), Form::Inlined];
+
+/// What Caulk is known to get wrong on wide functions.
+const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        name: "the nodes of a list are freed, and what hangs on them is lost: a callee that links a node counts as the owner",
+        is_missed: true,
+        covers: |function, _| {
+            function.steps().iter().any(|step| matches!(step, Step::FreeNodes | Step::Pop | Step::Each(_)))
+        },
+    },
+    Exception {
+        name: "a reference is taken by one callee and dropped by another: summaries do not count",
+        is_missed: true,
+        covers: |function, form| {
+            let counts = |step: &Step| matches!(step, Step::Get | Step::CountedOut(true));
+            form != Form::Inlined && function.steps().iter().any(counts)
+        },
+    },
+    Exception {
+        name: "a reference count that is lowered in a loop: the general iteration forgets it",
+        is_missed: false,
+        covers: |function, form| {
+            form == Form::Inlined && function.has_loop() && function.kinds().contains(&wide::Kind::Counted)
+        },
+    },
+    Exception {
+        name: "a callee compares what it is given with a field to decide whether it allocates: no guard says so",
+        is_missed: false,
+        covers: |function, form| matches!(form, Form::Padded(_)) && function.kinds().contains(&wide::Kind::Buffer),
+    },
+    Exception {
+        name: "a structure is put into a variable that a callee may set, and freed through it: the name of its fields is lost",
+        is_missed: true,
+        covers: |function, form| {
+            let parses = |step: &Step| matches!(step, Step::ParseRecord(_));
+            let steps = function.steps();
+            steps.iter().any(parses) && (form == Form::Inlined || steps.contains(&Step::FreeRecordOnly))
+        },
+    },
+    Exception {
+        name: "a callee puts a block into the caller's memory for certain: the caller that asks whether it is there is followed both ways",
+        is_missed: false,
+        covers: |function, form| {
+            let puts = |step: &Step| matches!(step, Step::NewRecord | Step::PushNew | Step::PushText);
+            matches!(form, Form::Padded(_)) && function.asks_for_null() && function.steps().iter().any(puts)
+        },
+    },
+    Exception {
+        name: "what fails for a number fails for it again: only the result is known",
+        is_missed: false,
+        covers: |function, form| {
+            let may_fail = |step: &Step| matches!(step, Step::Grab(_) | Step::ParseRecord(_));
+            matches!(form, Form::Padded(_)) && function.steps().into_iter().filter(may_fail).count() > 1
+        },
+    },
+    Exception {
+        name: "many pushes in one function, inlined: over budget",
+        is_missed: true,
+        covers: |function, form| {
+            let pushes = function.steps().into_iter().filter(|s| matches!(s, Step::PushNew | Step::PushText));
+            form == Form::Inlined && (function.has_loop() || pushes.count() > 3)
+        },
+    },
+];
 
 /// What Caulk is known to get wrong today.
 const WEAKNESSES: &[(&[Feature], &str)] = &[(
@@ -31,12 +115,15 @@ impl Config {
     pub(crate) fn from_environment() -> Self {
         Self {
             functions: number("CAULK_GENERATED").unwrap_or(300) as usize,
+            wide_functions: number("CAULK_GENERATED").unwrap_or(300) as usize,
+            forms: FORMS,
             functions_per_unit: 150,
             max_statements: 4,
             max_depth: 2,
             seed: number("CAULK_GENERATED_SEED").unwrap_or(0),
             shown: 5,
             weaknesses: WEAKNESSES,
+            exceptions: EXCEPTIONS,
         }
     }
 
@@ -44,6 +131,11 @@ impl Config {
         let used = function.features();
         let has_all = |features: &[Feature]| features.iter().all(|f| used.contains(f));
         self.weaknesses.iter().find(|(features, _)| has_all(features)).map(|(_, why)| *why)
+    }
+
+    pub(crate) fn known_exception(&self, function: &wide::Function, form: Form, leaks: bool) -> Option<&'static str> {
+        let covers = |e: &&Exception| e.is_missed == leaks && (e.covers)(function, form);
+        self.exceptions.iter().find(covers).map(|e| e.name)
     }
 }
 

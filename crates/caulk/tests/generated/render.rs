@@ -121,7 +121,7 @@ fn condition(condition: Condition) -> String {
     }
 }
 
-fn sign(compare: Compare) -> &'static str {
+pub(crate) fn sign(compare: Compare) -> &'static str {
     match compare {
         Compare::Equal => "==",
         Compare::Unequal => "!=",

@@ -166,7 +166,7 @@ impl Run {
     }
 }
 
-fn compared(left: i32, compare: Compare, right: i32) -> bool {
+pub(crate) fn compared(left: i32, compare: Compare, right: i32) -> bool {
     match compare {
         Compare::Equal => left == right,
         Compare::Unequal => left != right,

@@ -4,9 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::render;
 use crate::run::INPUTS;
-use crate::shape::Function;
 
 /// What a process ends with that has found a leak.
 const LEAKS: i32 = 7;
@@ -29,9 +27,9 @@ pub(crate) fn probe() -> Result<(), String> {
     }
 }
 
-/// Of each function, whether it leaks on any input.
-pub(crate) fn leaking(functions: &[Function]) -> Result<Vec<bool>, String> {
-    let output = build_and_run(&harness(functions))?;
+/// Of each function of a unit, `f0` and so on, whether it leaks on any input. `call` is a body in C that calls `f` with `a`, `b` and a box.
+pub(crate) fn leaking(unit: &str, count: usize, call: &str) -> Result<Vec<bool>, String> {
+    let output = build_and_run(&harness(unit, count, call))?;
     if !output.status.success() {
         return Err(format!("the generated program failed, {}: {}", output.status, last_line(&output.stderr)));
     }
@@ -41,12 +39,12 @@ pub(crate) fn leaking(functions: &[Function]) -> Result<Vec<bool>, String> {
 }
 
 /// A child for each function; what it says goes by its exit status.
-fn harness(functions: &[Function]) -> String {
-    let mut text = render::unit(functions);
+fn harness(unit: &str, count: usize, call: &str) -> String {
+    let mut text = unit.to_owned();
     text += CHECK;
     text += "#include <sys/wait.h>\n#include <unistd.h>\n#include <string.h>\n\
              typedef int function(int, int, struct box *);\nstatic function *all[] = {";
-    for index in 0..functions.len() {
+    for index in 0..count {
         write!(text, "f{index}, ").expect("strings take all");
     }
     let inputs = INPUTS.map(|n| n.to_string()).join(", ");
@@ -55,12 +53,12 @@ fn harness(functions: &[Function]) -> String {
         text,
         "static int inputs[] = {{{inputs}}};\n\
          enum {{ INPUTS = sizeof inputs / sizeof *inputs, COUNT = sizeof all / sizeof *all }};\n\
-         __attribute__((noinline)) static void call(function *f, int a, int b)\n\
-         {{ struct box out = {{0}}; f(a, b, &out); free(out.slot); out.slot = 0; }}\n\
+         __attribute__((noinline)) static void call_one(function *f, int a, int b)\n\
+         {{ {call} }}\n\
          int main(void)\n{{\n    static char answers[COUNT + 1];\n    if (!freopen(\"/dev/null\", \"w\", stderr)) return 1;\n\
          for (int i = 0; i < COUNT; i++) {{\n        int status = 0;\n        pid_t child = fork();\n        if (child == 0) {{\n\
          if (!freopen(\"/dev/null\", \"w\", stdout)) _exit(1);\n\
-         for (int j = 0; j < INPUTS * INPUTS; j++) call(all[i], inputs[j / INPUTS], inputs[j % INPUTS]);\n\
+         for (int j = 0; j < INPUTS * INPUTS; j++) call_one(all[i], inputs[j / INPUTS], inputs[j % INPUTS]);\n\
          scrub();\n            _exit(__lsan_do_recoverable_leak_check() ? {LEAKS} : 0);\n        }}\n\
          waitpid(child, &status, 0);\n\
          if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != {LEAKS})) return 2;\n\
