@@ -95,6 +95,24 @@ const EXCEPTIONS: &[Exception] = &[
         },
     },
     Exception {
+        name: "a callee fills a field if it is empty, after another emptied it: the caller does not know that it is",
+        is_missed: true,
+        covers: |function, form| {
+            let steps = function.steps();
+            let fills = steps.iter().any(|step| matches!(step, Step::FillRecord(_)));
+            let empties = steps.iter().any(|step| matches!(step, Step::ClearRecord | Step::TakeName));
+            matches!(form, Form::Padded(_)) && fills && empties
+        },
+    },
+    Exception {
+        name: "an iteration of a loop writes over what an earlier one has put into the caller's memory",
+        is_missed: true,
+        covers: |function, _| {
+            let puts = |s: &Step| matches!(s, Step::TextOut | Step::RecordOut | Step::BufferOut | Step::ListOut);
+            function.has_loop() && function.steps().iter().any(puts)
+        },
+    },
+    Exception {
         name: "many pushes in one function, inlined: over budget",
         is_missed: true,
         covers: |function, form| {
