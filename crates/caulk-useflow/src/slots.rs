@@ -9,7 +9,6 @@ use caulk_program::{FuncId, TypeId};
 use caulk_summary::{Action, Depth, Destination, Guard, Subject, Summary};
 use rustc_hash::FxHashMap;
 
-use crate::adopted::Adopted;
 use crate::exceptions::is_destructor_call;
 use crate::function::{Resolved, View};
 use crate::shelves::{ShelfUse, note_shelves};
