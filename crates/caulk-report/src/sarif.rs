@@ -86,9 +86,10 @@ impl Writer<'_> {
         }
         for other in &finding.same_cause {
             let what = other.variable.as_ref().map_or_else(|| finding.noun.clone(), |name| format!("`{name}`"));
-            let text =
-                format!("{what} from {} is leaked here for the same cause: {}", other.allocation.callee, other.reason);
-            let mut value = self.location(&other.loss, Some(&text));
+            let made = format!("{what} is allocated here, by {}, and lost for the same cause", other.allocation.callee);
+            all.push(self.location(&other.allocation.site, Some(&made)));
+            let lost = format!("{what} is leaked here: {}", other.reason);
+            let mut value = self.location(&other.loss, Some(&lost));
             value["properties"] = json!({ "alsoLost": true, "sameCause": other.fingerprint });
             all.push(value);
         }

@@ -229,7 +229,7 @@ mod tests {
             to,
             guard: Guard::Given(parameter(0), relation),
         };
-        let free = || Destination::Free { deep: false };
+        let free = || Destination::Free { deep: Depth::Shallow };
         let decide = |known: Option<Relation>, action: Action| {
             decide_action(&mut Known { argument: known, ..Known::default() }, &action)
         };

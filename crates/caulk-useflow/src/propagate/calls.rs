@@ -340,9 +340,7 @@ impl Propagation<'_, '_> {
         let mut inside = current.cells.iter().filter(|held| values.is_reached_from(held.base, holder.base));
         match deep {
             Depth::Shallow => true,
-            Depth::Fields(_) => {
-                values.is_exact(self.view.body, current.behind(holder.base)) && inside.all(|held| is_inside(held))
-            }
+            Depth::Fields(_) => values.is_exact(self.view.body, current.behind(holder.base)) && inside.all(is_inside),
             Depth::Deep => false,
         }
     }
