@@ -122,8 +122,6 @@ rules! {
         "A field that a structure alone owns, and that a function sets to null which frees others of it, is a candidate, because the others are freed first."
     NulledFields "nulled-fields"
         "A field that is freed elsewhere is lost where a function sets it to null in a structure that its callers have found in memory."
-    RefilledFields "refilled-fields"
-        "An owning field that nothing empties is full when it is filled in a structure that was in use before, because the structure may be set again."
     OverwrittenSlots "overwritten-slots"
         "An owning field that is overwritten while it holds a block is a candidate, because other code frees it first."
     UnlinkedNodes "unlinked-nodes"

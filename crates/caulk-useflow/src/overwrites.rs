@@ -101,7 +101,7 @@ pub(crate) fn overwritten_slots(
     let classes = Constructed::new(world.program, analysis);
     let mut candidates = Vec::new();
     for (&function, filled) in writers.iter().zip(&found) {
-        for found @ &Filled { slot, of: (ty, known), asks_sibling, is_emptied, is_new, manner, .. } in filled {
+        for found @ &Filled { slot, of: (ty, known), asks_sibling, is_emptied, manner, .. } in filled {
             let Manner::Overwrites { store, holder, sign } = manner else { continue };
             let is_full = match sign {
                 Sign::Full => true,
@@ -126,15 +126,7 @@ pub(crate) fn overwritten_slots(
                             holder == Holder::Given(0) && table.is_freed(&slot) && !is_emptied && !asks_sibling;
                         is_own && is_called_again(world.program, analysis, function, slot)
                     };
-                    // Nothing empties it but what ends the structure, so a second fill finds it full.
-                    let by_itself = table.is_freed_by_some(&slot)
-                        && !table.is_emptied_alone(&slot)
-                        && !asks_sibling
-                        && !is_new
-                        && !makes(analysis, function, slot.0)
-                        && holders.existed(function, holder, slot.0);
                     by_others
-                        || world.config.rules.applies(Rule::RefilledFields, by_itself)
                         || world.config.rules.applies(Rule::ConstructedFields, by_class)
                         || world.config.rules.applies(Rule::SisterFields, by_sisters())
                         || world.config.rules.applies(Rule::RepeatedSetters, by_repetition())

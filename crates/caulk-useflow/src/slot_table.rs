@@ -1,6 +1,6 @@
 //! Which slots own what they hold: what all functions report of them ([`crate::slots`]), put together.
 
-use caulk_program::{FuncId, Program, TypeId, is_destructor};
+use caulk_program::{FuncId, Program, is_destructor};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::adopted::Adopted;
@@ -20,8 +20,6 @@ pub(crate) struct SlotTable {
     freed_here: FxHashSet<Slot>,
     /// Those of these functions that neither fill the slot again nor end its structure.
     emptied_here: FxHashMap<Slot, Vec<FuncId>>,
-    /// Functions that free several fields of a structure by their own code, and the types of these structures.
-    releasers: FxHashMap<FuncId, Vec<TypeId>>,
     embeddings: Embeddings,
 }
 
@@ -35,10 +33,6 @@ impl SlotTable {
             table.freed.extend(&report.slots.freed);
             for slot in &report.slots.freed_here {
                 table.freed_here.insert(*slot);
-                let is_other = |other: &Slot| other.0 == slot.0 && other != slot;
-                if report.slots.freed_here.iter().any(is_other) {
-                    table.releasers.entry(FuncId(index as u32)).or_default().push(slot.0);
-                }
                 if report.slots.empties(*slot) {
                     table.emptied_here.entry(*slot).or_default().push(FuncId(index as u32));
                 }
@@ -102,12 +96,6 @@ impl SlotTable {
         let Some(by) = self.emptied_here.get(slot) else { return false };
         let is_near = |caller: FuncId| by.contains(&caller) || program.callees(caller).any(|f| by.contains(&f));
         program.callers(function).any(is_near)
-    }
-
-    /// Whether some function empties a slot by its own code and leaves the rest of the structure.
-    pub(crate) fn is_emptied_alone(&self, slot: &Slot) -> bool {
-        let is_alone = |f: &FuncId| self.releasers.get(f).is_none_or(|types| !types.contains(&slot.0));
-        self.emptied_here.get(slot).is_some_and(|by| by.iter().any(is_alone))
     }
 
     /// Whether some function frees a slot by its own code.

@@ -66,6 +66,13 @@ const SHRINKS: &[Shrink] = &[
 /// freed for which constants. A condition that only its execution refutes is so taken for one that may hold.
 const NOT_EXECUTED: &[&str] = &[
     "explore.concrete_rounds: guards / Given: how many bytes to read: right",
+    "explore.max_callee_size: deallocators / Freed unless there is nothing: right_list",
+    "explore.max_callee_size: growable / A result that the table holds too: right",
+    "explore.max_callee_steps: deallocators / Freed unless there is nothing: right_list",
+    "explore.max_callee_steps: growable / A result that the table holds too: right",
+    "explore.max_cells: growable / A result that the table holds too: right",
+    "explore.max_effects: deallocators / Freed unless there is nothing: right_list",
+    "explore.max_effects: growable / A result that the table holds too: right",
     "explore.max_callee_size: guards / What a callee writes is known no longer: field",
     "explore.max_callee_size: guards / What a callee writes is known no longer: global",
     "explore.max_callee_size: melton / A global goes to a global: moves",
