@@ -207,6 +207,7 @@ fn filled_by(
     let mut cells = filled_cells(&summarizer.view, table, flows);
     cells.extend(cells_filled_by_callees(&summarizer.view, table, flows));
     cells.extend(rules.all(Rule::ClearedStructures, || cleared_cells(&summarizer.view, table)));
+    let filled = cells.clone();
     let emptied = rules.all(Rule::EmptiedFields, || emptied_cells(&summarizer.view, table, flows));
     cells.extend(&emptied);
     cells.sort();
@@ -216,13 +217,17 @@ fn filled_by(
         let Some(slot) = slot_at(view, cell) else { continue };
         let of = (view.values.structure(cell.base).unwrap_or(slot.0), Known::new(view, cell.base));
         let Some(manner) = manner(&mut summarizer, cell, emptied.contains(&cell)) else { continue };
-        let is_emptied = matches!(manner, Manner::Overwrites { store, .. } if sets_null(&summarizer.view, store));
+        // Who frees a field and clears it says nothing about those who fill it.
+        let is_emptied = match manner {
+            Manner::Overwrites { store, .. } => sets_null(&summarizer.view, store),
+            Manner::FreesFirst => !filled.contains(&cell),
+        };
         let frees_siblings = is_emptied && !summarizer.all_freed_siblings(cell).is_empty();
         let asks_sibling = summarizer.asks_sibling(cell);
         let is_new = comes_from_maker(&summarizer.view, analysis, cell.base, slot.0);
-        let filled = Filled { slot, of, asks_sibling, is_emptied, frees_siblings, is_new, manner };
-        if !found.contains(&filled) {
-            found.push(filled);
+        let found_here = Filled { slot, of, asks_sibling, is_emptied, frees_siblings, is_new, manner };
+        if !found.contains(&found_here) {
+            found.push(found_here);
         }
     }
     found
