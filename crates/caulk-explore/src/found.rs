@@ -23,7 +23,6 @@ pub(crate) struct Found {
     pub is_blurred: bool,
     /// It goes through a round of a loop that is known only in general.
     pub is_general: bool,
-    pub is_general_with_object: bool,
     /// Some allocation had to fail.
     pub needs_failure: bool,
     /// The function asks whether it did.
@@ -111,7 +110,6 @@ impl Search<'_, '_> {
             script: state.trail.decisions(0),
             is_blurred: state.is_blurred,
             is_general: state.is_general,
-            is_general_with_object: state.is_general_with_object,
             needs_failure: !failed.is_empty(),
             failure_tested: failed.iter().all(|call| machine.frame.is_tested[*call] || tells_failure(machine, *call)),
             is_unproved: answer == Answer::Unknown,

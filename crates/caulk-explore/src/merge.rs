@@ -281,7 +281,6 @@ impl Search<'_, '_> {
         }
         self.blur_memory(one, other);
         one.is_general |= other.is_general;
-        one.is_general_with_object |= other.is_general_with_object;
         one.facts = one.facts.join(&other.facts, &mut self.machine.pool);
         for (root, fate) in other.fates.iter() {
             let differs = one.fate(root) != Some(fate);

@@ -33,7 +33,6 @@ impl Search<'_, '_> {
     /// The general round: what the loop writes is unknown from now on.
     fn generalise(&mut self, state: &mut State, header: BlockId, before: &Rc<Memory>) {
         state.is_general = true;
-        state.is_general_with_object |= state.tracked.is_some();
         let frame = self.machine.frame;
         for inst in frame.body.blocks[header].insts() {
             let Inst::Phi { ty, .. } = &frame.body.insts[inst] else { break };

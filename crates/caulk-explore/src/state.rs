@@ -48,8 +48,6 @@ pub(crate) struct State {
     pub is_blurred: bool,
     /// It is in, or was in, a round of a loop of which only so much is known as holds for every round.
     pub is_general: bool,
-    /// One of these iterations was passed while the object was there.
-    pub is_general_with_object: bool,
     /// Calls inside of which an allocation had to fail.
     pub failures: SmallVec<[InstId; 2]>,
     /// Pointers that were read or written through, so they are not null. Sorted.
@@ -90,7 +88,6 @@ impl State {
             passed: 0,
             is_blurred: false,
             is_general: false,
-            is_general_with_object: false,
             failures: SmallVec::new(),
             dereferenced: Rc::default(),
             copies: Rc::default(),

@@ -52,8 +52,6 @@ pub struct Witness {
     pub is_replayed: bool,
     /// The path goes through iterations of a loop of which only so much is known as holds for every one.
     pub is_general: bool,
-    /// A callee puts the object into memory of the function, before or in such iterations: what says whether it did is unknown then.
-    pub is_put_in_general: bool,
     /// The solver gave up, or memory was forgotten on the way.
     pub is_doubtful: bool,
     /// Some other allocation has to fail for it.
@@ -184,13 +182,6 @@ fn explore_function(world: &World<'_>, function: FuncId, wants_edges: bool) -> (
     (verdicts, refused, steps)
 }
 
-fn is_put_in_general(search: &mut Search<'_, '_>, candidate: &Candidate, found: &Found) -> bool {
-    let frame = search.machine.frame;
-    let is_in_loop = !frame.loops[frame.homes[candidate.allocation]].is_empty();
-    let is_general = found.is_general_with_object || (found.is_general && is_in_loop);
-    is_general && search.machine.is_put_by_callee(wanted_by(candidate))
-}
-
 fn wanted_by(candidate: &Candidate) -> Wanted {
     Wanted { call: candidate.allocation, block: candidate.block }
 }
@@ -217,7 +208,6 @@ fn verdict(search: &mut Search<'_, '_>, index: usize, candidate: &Candidate, giv
     match search.found[index].clone().filter(|found| is_leak(&found)) {
         Some(found) => Verdict::Confirmed(Witness {
             essential: essential(&mut search.machine, &found.steps, candidate.allocation, candidate.place),
-            is_put_in_general: is_put_in_general(search, candidate, &found),
             freed_at: freed_at(&mut search.machine, candidate.allocation),
             left_at: left_at(search.machine.frame, &found.steps),
             place: found.place.unwrap_or(candidate.place),

@@ -94,11 +94,6 @@ pub fn confirmed(candidate: &Candidate, witness: &Witness) -> Evidence {
         }
         // Most of these hold: of those that a larger budget decides, six of seven do.
         (false, _) => (Confidence::Medium, "the budget ran out before the path could be executed alone"),
-        // A buffer that may have been filled, and a counter or flag that says so and that the loop made unknown.
-        (true, _) if witness.is_put_in_general => (
-            Confidence::Low,
-            "a callee may have filled it, and the path goes through later iterations of a loop, which are known only in general",
-        ),
         (true, _) if witness.is_general => {
             (Confidence::Medium, "the path goes through later iterations of a loop, which are known only in general")
         }

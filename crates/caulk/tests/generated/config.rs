@@ -123,18 +123,11 @@ const EXCEPTIONS: &[Exception] = &[
 ];
 
 /// What Caulk is known to get wrong today.
-const WEAKNESSES: &[(&[Feature], &str)] = &[
-    (
-        &[Feature::HasPointer, Feature::Status, Feature::Told, Feature::Again],
-        "an out-parameter overwrites a variable behind several calls that might have taken what it held, and the variable is \
+const WEAKNESSES: &[(&[Feature], &str)] = &[(
+    &[Feature::HasPointer, Feature::Status, Feature::Told, Feature::Again],
+    "an out-parameter overwrites a variable behind several calls that might have taken what it held, and the variable is \
          tested later: one in three thousand functions leaks unseen",
-    ),
-    (
-        &[Feature::Status, Feature::Loop, Feature::Again],
-        "an out-parameter is filled twice before a loop that is known only in general: of low confidence, because most of these are \
-         no leaks in real code",
-    ),
-];
+)];
 
 impl Config {
     pub(crate) fn from_environment() -> Self {
