@@ -280,7 +280,7 @@ impl Teller<'_, '_> {
             }
             (Status::Kept | Status::Absent, _) => match last(Event::Kept).map(|i| (i, self.names.callee(i))) {
                 Some((inst, Some(by))) => Verdict::Taken { line: self.line(inst), by },
-                _ => Verdict::Kept { line: None, by: "what an earlier round of the loop made".to_owned() },
+                _ => Verdict::Kept { line: None, by: "what an earlier iteration of the loop made".to_owned() },
             },
             (Status::Live, Fate::HandedOut(paths)) => {
                 let returned = paths.iter().any(|p| p.root == caulk_memory::PathRoot::Return && p.steps.is_empty());

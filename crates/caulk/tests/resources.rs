@@ -89,7 +89,7 @@ fn descriptors() {
     assert_eq!(rules(&project.run(&["check", "a.c", "--format", "json"])), []);
     project
         .run(&["check", "a.c", "--resources", "all"])
-        .prints(&["descriptor opened by open() ", "1. the descriptor is opened by open()"]);
+        .prints(&["`fd` opened by open() is not closed", "1. `fd` is opened by open()"]);
 }
 
 const DESCRIPTOR: &str = "#include <fcntl.h>\n#include <unistd.h>\nint first(const char *path) {\n    int fd = open(path, O_RDONLY);\n    \
