@@ -6,7 +6,7 @@ use std::rc::Rc;
 use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand};
 use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
-use caulk_useflow::{Candidate, Kind, is_quiet_call};
+use caulk_useflow::{Candidate, Kind};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -183,7 +183,7 @@ impl<'a, 'g> Search<'a, 'g> {
                     }
                 }
                 Inst::Invoke { normal, unwind, .. } => {
-                    let may_throw = !is_quiet_call(frame.program, frame.id, inst, self.throws_by_name(inst));
+                    let may_throw = self.follows_throw(inst);
                     for state in states {
                         if may_throw {
                             let mut thrown = state.clone();

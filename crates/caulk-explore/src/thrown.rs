@@ -3,6 +3,7 @@
 use caulk_ir::{Inst, InstId, Operand};
 use caulk_program::is_constructor;
 use caulk_solver::TermId;
+use caulk_summary::Throws;
 use caulk_useflow::{Candidate, Loss};
 
 use crate::frame::Frame;
@@ -25,10 +26,19 @@ pub(crate) fn thrown_by(frame: &Frame<'_>, steps: &[(InstId, Event)]) -> Option<
 }
 
 impl Search<'_, '_> {
-    /// Whether a call may end in an exception that code names.
-    pub(crate) fn throws_by_name(&self, call: InstId) -> bool {
-        let report = &self.machine.world.analysis.reports[self.machine.frame.id.0 as usize];
-        report.throwing.binary_search(&call).is_ok()
+    fn throws(&self, call: InstId) -> Throws {
+        let throwing = &self.machine.world.analysis.reports[self.machine.frame.id.0 as usize].throwing;
+        throwing.binary_search_by_key(&call, |(inst, _)| *inst).map_or(Throws::No, |index| throwing[index].1)
+    }
+
+    /// Whether paths go on where a call is left by an exception. One that no code names is no reason for a finding of normal rank.
+    pub(crate) fn follows_throw(&self, call: InstId) -> bool {
+        match self.goal {
+            Goal::Leaks { candidates, .. } if candidates.iter().all(|c| !c.hidden) => {
+                self.throws(call) == Throws::Named
+            }
+            _ => self.throws(call) > Throws::No,
+        }
     }
 
     /// A call is left by an exception: notes whether it counts for the candidates that are about one.
@@ -37,9 +47,10 @@ impl Search<'_, '_> {
         let data = self.machine.frame.body.insts[inst].call();
         // What the callee did with the object before it threw is not known.
         let is_given = data.is_some_and(|data| data.args.contains(&Operand::Value(wanted.call)));
-        let throws = self.throws_by_name(inst) && !is_given;
+        let throws = if is_given { Throws::No } else { self.throws(inst) };
+        let is_enough = |c: &Candidate| throws == Throws::Named || (c.hidden && throws == Throws::Check);
         for (index, candidate) in candidates.iter().enumerate().take(64).filter(|(_, c)| c.loss == Loss::Thrown) {
-            match throws || candidate.place == inst {
+            match is_enough(candidate) || candidate.place == inst {
                 true => state.passed |= 1 << index,
                 false => state.passed &= !(1 << index),
             }

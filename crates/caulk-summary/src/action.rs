@@ -160,6 +160,20 @@ pub struct ParamCall {
     pub open: bool,
 }
 
+/// How much is known of an exception that may leave a function or a call. Ordered by that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Throws {
+    /// None, or one for lack of memory.
+    #[default]
+    No,
+    /// Code that was not read may throw.
+    Perhaps,
+    /// A check of arguments fails, such as that of `at()`.
+    Check,
+    /// A `throw` stands in the program, or a library function tells so that what came from outside is not as expected.
+    Named,
+}
+
 /// What a caller must know of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
@@ -170,8 +184,8 @@ pub struct Summary {
     pub calls: Vec<ParamCall>,
     /// Never comes back.
     pub no_return: bool,
-    /// An exception that some code names may leave it.
-    pub throws: bool,
+    /// What kind of exception may leave it.
+    pub throws: Throws,
     /// Never returns null.
     pub nonnull_result: bool,
     /// Says all there is to know, whatever the body is like: a model, where there is a body as well.

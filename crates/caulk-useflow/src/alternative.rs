@@ -45,6 +45,8 @@ pub(crate) struct Alternative {
     pub lost: Option<(InstId, bool)>,
     /// The last event, in the history of the function.
     pub event: u32,
+    /// Every path that leads here goes on after an exception that no code names.
+    pub rests_on_unnamed: bool,
     /// Some free or keep before this point was decided by something hidden.
     pub rests_on_hidden: bool,
     /// The last of those was done by some of the functions that may be called there.
@@ -80,6 +82,7 @@ impl Clone for Alternative {
         (*status, *own, *last_variable) = (other.status, other.own, other.last_variable);
         (*lost, *event) = (other.lost, other.event);
         self.rests_on_hidden = other.rests_on_hidden;
+        self.rests_on_unnamed = other.rests_on_unnamed;
         self.rests_on_unsure = other.rests_on_unsure;
         self.is_renewed = other.is_renewed;
         self.thrown_by = other.thrown_by;
@@ -106,6 +109,7 @@ impl Alternative {
             lost: None,
             event,
             rests_on_hidden: false,
+            rests_on_unnamed: false,
             rests_on_unsure: false,
             is_renewed: false,
             thrown_by: None,
@@ -241,6 +245,11 @@ impl Alternative {
         }
         changed |= self.thrown_by.is_none() && other.thrown_by.is_some();
         self.thrown_by = self.thrown_by.or(other.thrown_by);
+        if self.rests_on_unnamed && !other.rests_on_unnamed {
+            changed = true;
+            self.rests_on_unnamed = false;
+            self.thrown_by = other.thrown_by.or(self.thrown_by);
+        }
         self.rests_on_hidden |= other.rests_on_hidden;
         self.is_renewed |= other.is_renewed;
         self.rests_on_unsure &= other.rests_on_unsure;

@@ -59,6 +59,22 @@ impl Constructed {
     }
 }
 
+/// Calls between a method and the constructors above it that are looked through.
+const MAX_SET_UP_CALLS: u32 = 3;
+
+/// Whether only constructors call a method, themselves or through such methods: then the fields that it fills were empty.
+pub(crate) fn only_sets_up(program: &Program, function: FuncId) -> bool {
+    sets_up_within(program, function, MAX_SET_UP_CALLS)
+}
+
+fn sets_up_within(program: &Program, function: FuncId, depth: u32) -> bool {
+    let mut callers = program.callers(function).filter(|caller| *caller != function).peekable();
+    depth > 0
+        && callers.peek().is_some()
+        && callers
+            .all(|caller| is_constructor(program.function(caller).symbol) || sets_up_within(program, caller, depth - 1))
+}
+
 /// Whether a symbol is that of an assignment operator.
 fn is_assignment(symbol: &str) -> bool {
     symbol.starts_with("_ZN") && (symbol.contains("aSERK") || symbol.contains("aSEOS"))

@@ -7,7 +7,7 @@ use caulk_ir::Type;
 use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
 use caulk_models::{Member, container_member, is_self_contained};
 use caulk_program::{FuncId, Program};
-use caulk_summary::{Action, Destination, Guard, Subject, Summary};
+use caulk_summary::{Action, Destination, Guard, Subject, Summary, Throws};
 
 /// What is said of a member function, if it is one.
 pub(crate) enum Told {
@@ -65,7 +65,9 @@ pub(crate) fn hide_own_memory(program: &Program, function: FuncId, report: &mut 
     report.candidates.clear();
     // Positions that are given to `substr` and its like were mostly found in the same string.
     let member = info.name.rsplit("::").next().unwrap_or_default();
-    summary.throws &= ["at", "_M_range_check"].contains(&member);
+    if !["at", "_M_range_check"].contains(&member) {
+        summary.throws = Throws::No;
+    }
 }
 
 /// The elements of a container.

@@ -7,7 +7,7 @@
 use caulk_ir::{InstId, VarId};
 use caulk_memory::{Cell, Offset, ValueId, ValueNode};
 use caulk_models::FamilyId;
-use caulk_program::{FuncId, Program, TypeId};
+use caulk_program::{FuncId, Outcome, Program, TypeId};
 use caulk_rules::Rule;
 use caulk_summary::{BlockId, Depth, Destination, Guard, Subject};
 use rayon::prelude::*;
@@ -105,7 +105,11 @@ fn missed_fields(
         }
         for (slot, origin) in missed {
             let is_callers = is_freed_by_callers(world, analysis, function, &slot);
+            // Which destructor of very many runs there, nothing tells.
+            let site = world.program.call_site(function, destroyed.call);
+            let is_any = site.is_some_and(|site| site.outcome == Outcome::Many);
             let hidden = is_callers
+                || is_any
                 || match sees_to_fields {
                     true => table.is_emptied_before(world.program, function, &slot),
                     false => table.is_emptied(&slot),

@@ -1,85 +1,107 @@
-//! Exceptions that code names: which calls may end in one, and which functions let one out.
+//! Exceptions: which calls may end in one, and which functions let one out.
 //!
-//! Almost any call may throw as far as a compiler knows. Only a `throw` that stands in the program, or in a library function that
-//! checks its arguments, is a reason to report what an exception leaves behind. Lack of memory is none. Where there is a handler
-//! on the way, whatever its type, the exception counts as caught.
+//! Almost any call may throw as far as a compiler knows. Only a `throw` that stands in the program, or in a library function that reads
+//! what came from outside, is a reason to report what an exception leaves behind at normal rank. Lack of memory is none. Where there is
+//! a handler on the way, whatever its type, the exception counts as caught.
 
 use caulk_ir::{BlockId, Body, Callee, Constant, Inst, InstId};
-use caulk_program::{CallKind, FuncId, Outcome, Program, is_destructor};
+use caulk_program::{CallKind, CallSite, FuncId, Outcome, Program, is_destructor};
 use caulk_rules::{Rule, Rules};
-use caulk_summary::Summary;
-use rustc_hash::FxHashSet;
+use caulk_summary::{Summary, Throws};
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::library_throws::{is_library, named_throws, tells_misuse, unread_throws};
 use crate::memory_throws::is_for_memory;
 
 /// Throws what it is given; the second argument is the type.
-const THROW: &str = "__cxa_throw";
+pub(crate) const THROW: &str = "__cxa_throw";
+pub(crate) const CATCH: &str = "__cxa_begin_catch";
 const NO_MEMORY: &str = "_ZTISt9bad_alloc";
-/// Functions of the library that throw because of an argument. Those for lengths are left out: every string that grows has one.
-const LIBRARY: [&str; 3] =
-    ["_ZSt20__throw_out_of_rangePKc", "_ZSt24__throw_out_of_range_fmtPKcz", "_ZSt24__throw_invalid_argumentPKc"];
-const CATCH: &str = "__cxa_begin_catch";
 
-/// Calls of a function that may end in an exception somebody names.
+/// The calls of a function that may end in an exception.
+pub(crate) type Throwing = FxHashMap<InstId, Throws>;
+
+/// In the order of calls.
+pub(crate) fn in_order(throwing: &Throwing) -> Vec<(InstId, Throws)> {
+    let mut all: Vec<(InstId, Throws)> = throwing.iter().map(|(inst, throws)| (*inst, *throws)).collect();
+    all.sort_unstable();
+    all
+}
+
 pub(crate) fn throwing_calls<'a>(
     program: &Program,
     function: FuncId,
     body: &Body,
     summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
     rules: &Rules,
-) -> FxHashSet<InstId> {
+) -> Throwing {
     let is_for_memory = |inst: InstId| {
-        throws_for_memory(program, function, body, inst)
+        thrown_type(program, function, body, inst) == Some(NO_MEMORY)
             || rules.applies(Rule::MemoryThrows, is_for_memory(program, function, body, summary_of, inst))
     };
-    let throws = |target: FuncId, inst: InstId| match program.function(target).symbol {
-        THROW => !is_for_memory(inst),
-        symbol if LIBRARY.contains(&symbol) => true,
-        _ => summary_of(target).is_some_and(|s| s.throws),
+    let is_misuse = |inst: InstId| thrown_type(program, function, body, inst).is_some_and(tells_misuse);
+    let throws = |target: FuncId, inst: InstId| {
+        let symbol = program.function(target).symbol;
+        let throws = match named_throws(symbol) {
+            Some(throws) => throws,
+            None if symbol == THROW && is_for_memory(inst) => Throws::No,
+            // What a library finds wrong with its arguments, and a class of the program's own with an index.
+            None if symbol == THROW && (is_library(program, function) || is_misuse(inst)) => Throws::Check,
+            None if symbol == THROW => Throws::Named,
+            None if program.has_body(target) => summary_of(target).map_or(Throws::No, |s| s.throws),
+            None => unread_throws(symbol),
+        };
+        if throws == Throws::Check && !rules.applies(Rule::LibraryChecks, true) { Throws::Named } else { throws }
     };
-    let sites = program.call_sites(function).iter().filter(|site| site.outcome == Outcome::Resolved);
-    let may_unwind = |inst: InstId| body.insts[inst].call().is_some_and(|call| !call.flags.no_unwind);
-    sites
-        .filter(|site| may_unwind(site.inst))
-        .filter(|site| {
-            let targets = program.targets(site);
-            let throwing = targets.iter().filter(|t| throws(**t, site.inst)).count();
-            // Of the methods that a virtual call may reach, some never fail; where most may, the call may.
-            let wanted = if site.kind == CallKind::Virtual { targets.len().div_ceil(2) } else { targets.len() };
-            throwing > 0 && throwing >= wanted
-        })
-        .map(|site| site.inst)
-        .collect()
+    let may_unwind = |site: &&CallSite| body.insts[site.inst].call().is_some_and(|call| !call.flags.no_unwind);
+    let sites = program.call_sites(function).iter().filter(may_unwind);
+    let sites = sites.filter(|site| !is_destructor_call(program, function, site.inst));
+    let throws = sites.map(|site| (site.inst, throws_at(program, site, &|target| throws(target, site.inst))));
+    let mut throwing: Throwing = throws.filter(|(_, throws)| *throws > Throws::No).collect();
+    if rules.is_on(Rule::MemoryThrows) {
+        let before = throwing.len();
+        drop_unreached(body, &mut throwing);
+        rules.note(Rule::MemoryThrows, before - throwing.len());
+    }
+    throwing
 }
 
-/// Members of the library that throw for lack of memory, or because a stream was told to, and for no other reason.
-const QUIET: [&str; 14] = [
-    "_Zn",
-    "_ZNSo",
-    "_ZNKSo",
-    "_ZNSi",
-    "_ZNSs",
-    "_ZNKSs",
-    "_ZStls",
-    "_ZSt4endl",
-    "_ZSt16__ostream_insert",
-    "_ZNSt7__cxx1112basic_string",
-    "_ZNKSt7__cxx1112basic_string",
-    "_ZNSt8ios_base",
-    "_ZNSt9basic_ios",
-    "_ZNSt6locale",
-];
+/// Drops what stands in handlers that only lack of memory leads to: `try { return new T; } catch (...) { throw NoMemory(); }`.
+fn drop_unreached(body: &Body, throwing: &mut Throwing) {
+    if throwing.is_empty() {
+        return;
+    }
+    let mut reached: FxHashSet<InstId> = FxHashSet::default();
+    let mut seen: FxHashSet<BlockId> = FxHashSet::default();
+    let mut work = vec![Body::ENTRY];
+    while let Some(block) = work.pop() {
+        if !seen.insert(block) {
+            continue;
+        }
+        reached.extend(body.blocks[block].insts().filter(|inst| throwing.contains_key(inst)));
+        let last = body.blocks[block].insts().last();
+        match (body.terminator(block), last) {
+            (Inst::Invoke { normal, .. }, Some(call)) if !throwing.contains_key(&call) => work.push(*normal),
+            (terminator, _) => work.extend(terminator.successors()),
+        }
+    }
+    throwing.retain(|inst, _| reached.contains(inst));
+}
 
-/// Whether no exception is taken to leave a call, though a compiler must expect one: destructors, functions of C, and the members of
-/// the library that only throw for lack of memory. `throws`: code below it names one.
-pub fn is_quiet_call(program: &Program, function: FuncId, inst: InstId, throws: bool) -> bool {
-    let targets = program.call_site(function, inst).map(|site| program.targets(site)).unwrap_or_default();
-    let is_quiet = |target: &FuncId| {
-        let symbol = program.function(*target).symbol;
-        let is_c = !symbol.starts_with("_Z") && !symbol.starts_with("__cxa_") && !program.has_body(*target);
-        is_c || QUIET.iter().any(|prefix| symbol.starts_with(prefix))
-    };
-    is_destructor_call(program, function, inst) || (!throws && !targets.is_empty() && targets.iter().all(is_quiet))
+/// What a call may throw: what all its targets may. Of the methods that a virtual call may reach, some never fail; where most
+/// may, the call may.
+fn throws_at(program: &Program, site: &CallSite, throws: &dyn Fn(FuncId) -> Throws) -> Throws {
+    let targets = program.targets(site);
+    if site.kind == CallKind::Assembly {
+        return Throws::No;
+    }
+    if site.outcome != Outcome::Resolved || targets.is_empty() {
+        return Throws::Perhaps;
+    }
+    let wanted = if site.kind == CallKind::Virtual { targets.len().div_ceil(2) } else { targets.len() };
+    let mut all: Vec<Throws> = targets.iter().map(|target| throws(*target)).collect();
+    all.sort_unstable_by(|a, b| b.cmp(a));
+    all[wanted - 1]
 }
 
 /// Whether a call destroys an object: no exception is taken to leave it, see [`lets_out`].
@@ -88,38 +110,36 @@ pub(crate) fn is_destructor_call(program: &Program, function: FuncId, inst: Inst
     !targets.is_empty() && targets.iter().all(|target| is_destructor(program.function(*target).symbol))
 }
 
-fn throws_for_memory(program: &Program, function: FuncId, body: &Body, throw: InstId) -> bool {
+/// The symbol of the type that is thrown.
+fn thrown_type<'p>(program: &'p Program, function: FuncId, body: &Body, throw: InstId) -> Option<&'p str> {
     let ty = body.insts[throw].call().and_then(|call| call.args.get(1)).and_then(|arg| body.constant(*arg));
-    let Some(Constant::Global { global, .. }) = ty else { return false };
+    let Some(Constant::Global { global, .. }) = ty else { return None };
     let unit = program.unit(program.function(function).unit);
-    unit.str(unit.globals[global].symbol) == NO_MEMORY
+    Some(unit.str(unit.globals[global].symbol))
 }
 
-/// Whether an exception that somebody names leaves the function.
-pub(crate) fn lets_out(program: &Program, function: FuncId, body: &Body, throwing: &FxHashSet<InstId>) -> bool {
+/// What kind of exception leaves the function.
+pub(crate) fn lets_out(program: &Program, function: FuncId, body: &Body, throwing: &Throwing) -> Throws {
     let info = program.function(function);
     // A destructor that throws ends the program while another exception is on its way, so none is written to throw. Since C++11
     // the language says so; before, it was custom.
     if throwing.is_empty() || info.declaration.flags.no_unwind || is_destructor(info.symbol) {
-        return false;
+        return Throws::No;
     }
     // `at(i)` within bounds never throws, and nearly every function is above one that calls it: the checks of the library count where they
     // are called, and no further up.
-    let is_check = |inst: InstId| {
-        let site = program.call_site(function, inst);
-        let targets = site.map(|site| program.targets(site)).unwrap_or_default();
-        !targets.is_empty() && targets.iter().all(|target| is_library(program.function(*target).symbol))
+    let is_throw = |inst: InstId| {
+        let targets = program.call_site(function, inst).map(|site| program.targets(site)).unwrap_or_default();
+        targets.iter().any(|target| program.function(*target).symbol == THROW)
     };
-    let is_own = |inst: &&InstId| is_library(info.symbol) || !is_check(**inst);
-    throwing.iter().filter(is_own).any(|inst| match body.insts[*inst] {
+    let is_own = |(inst, throws): &(&InstId, &Throws)| {
+        **throws != Throws::Check || is_library(program, function) || is_throw(**inst)
+    };
+    let leaves = |(inst, _): &(&InstId, &Throws)| match body.insts[**inst] {
         Inst::Invoke { unwind, .. } => !is_caught(program, function, body, unwind),
         _ => true,
-    })
-}
-
-/// Whether a function is one of namespace `std`, or a member of a class of it.
-fn is_library(symbol: &str) -> bool {
-    ["_ZSt", "_ZNSt", "_ZNKSt", "_ZNSs", "_ZNKSs"].iter().any(|start| symbol.starts_with(start))
+    };
+    throwing.iter().filter(is_own).filter(leaves).map(|(_, throws)| *throws).max().unwrap_or_default()
 }
 
 /// Whether some handler may take an exception that arrives at a block.

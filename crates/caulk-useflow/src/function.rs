@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use crate::apart::Apart;
 use crate::callbacks::{Special, special};
 use crate::config::UseflowConfig;
-use crate::exceptions::throwing_calls;
+use crate::exceptions::{Throwing, throwing_calls};
 use crate::facts::{FactList, Keys, number_of};
 use crate::freeing_loops::FreeingLoops;
 use crate::liveness::Liveness;
@@ -61,8 +61,8 @@ pub(crate) struct View<'a> {
     pub copied_errnos: Vec<InstId>,
     /// Which facts each call makes untrue, as far as was asked.
     pub stale: EntityVec<InstId, Option<Vec<Answers>>>,
-    /// Calls that may end in an exception that some code names.
-    pub throwing: FxHashSet<InstId>,
+    /// Calls that may end in an exception.
+    pub throwing: Throwing,
     /// Where else a store through a choice between pointers may go, by the choice.
     pub choices: FxHashMap<ValueId, Vec<Cell>>,
     /// Where cells that were asked for may have been written since the entry.

@@ -4,7 +4,7 @@
 use caulk_ir::{Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueId, ValueNode};
 use caulk_models::FamilyId;
-use caulk_program::FuncId;
+use caulk_program::{FuncId, is_destructor};
 use caulk_rules::Rule;
 use caulk_summary::{BlockId, Destination, Guard, Subject, Summary};
 use rustc_hash::FxHashSet;
@@ -258,6 +258,7 @@ pub(crate) fn given(view: &mut View<'_>, call: InstId, path: &AccessPath, relati
 /// many.
 pub(crate) fn given_values(view: &mut View<'_>) -> (Vec<ValueId>, Vec<ValueId>) {
     let mut values: Vec<ValueId> = Vec::new();
+    let ends_object = is_destructor(view.program.function(view.id).symbol);
     let insts: Vec<InstId> = view.body.insts.keys().collect();
     for inst in insts {
         match &view.body.insts[inst] {
@@ -273,8 +274,9 @@ pub(crate) fn given_values(view: &mut View<'_>) -> (Vec<ValueId>, Vec<ValueId>) 
                     values.extend(call.args.iter().filter_map(|a| view.values.of_operand(*a)).map(|c| c.base));
                 }
                 for action in &effect.summary.actions {
-                    // What a callee may do to a part of what it is given is not worth following, unless it frees it.
-                    let near = usize::from(matches!(action.to, Destination::Free { .. }));
+                    // What a callee may do to a part of what it is given is not worth following, unless it frees it. A destructor
+                    // is asked what becomes of the parts: smart pointers give theirs to one of many deleters.
+                    let near = usize::from(ends_object || matches!(action.to, Destination::Free { .. }));
                     let is_far = |path: &AccessPath| action.guard.is_hidden() && path.steps.len() > near;
                     if let Subject::Value(path) = &action.subject
                         && !is_far(path)

@@ -17,7 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::alternative::Status;
 use crate::candidate::{Candidate, Kind, Loss};
 use crate::classes::Flows;
-use crate::constructed::Constructed;
+use crate::constructed::{Constructed, only_sets_up};
 use crate::facts::number_of;
 use crate::function::View;
 use crate::holders::{Holder, Holders, is_in_local};
@@ -103,9 +103,11 @@ pub(crate) fn overwritten_slots(
     for (&function, filled) in writers.iter().zip(&found) {
         for found @ &Filled { slot, of: (ty, known), asks_sibling, is_emptied, manner, .. } in filled {
             let Manner::Overwrites { store, holder, sign } = manner else { continue };
+            let is_first = || holder == Holder::Given(0) && only_sets_up(world.program, function);
             let is_full = match sign {
                 Sign::Full => true,
                 Sign::SetsUp => false,
+                Sign::None if world.config.rules.applies(Rule::SetUpMethods, is_first()) => false,
                 Sign::None if is_emptied => {
                     let is_never_freed = !table.is_freed(&slot) && !flows.is_target_ended(world.program, slot);
                     let mut is_used = || {

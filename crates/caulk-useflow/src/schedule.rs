@@ -24,7 +24,7 @@ use crate::containers::{self, Told};
 use crate::contract::{rely_on_contract, room_of_wrapper};
 use crate::destructors::unseen_by_destructors;
 use crate::emptied::emptied_fields;
-use crate::exceptions::{lets_out, throwing_calls};
+use crate::exceptions::{in_order, lets_out, throwing_calls};
 use crate::function::{is_impure, is_relevant};
 use crate::library;
 use crate::overwrites::overwritten_slots;
@@ -32,6 +32,7 @@ use crate::private_fields::lost_with_structures;
 use crate::slot_table::SlotTable;
 use crate::summarize::{Report, World, summarize};
 use crate::survey::{Survey, survey};
+use crate::uncaught::drop_uncaught;
 use crate::unlinked::left_nodes;
 
 /// Stage one's result for a whole program.
@@ -116,6 +117,7 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
     };
     emptied.retain(|candidate| !is_told(candidate));
     of_slots.extend(emptied);
+    drop_uncaught(&world, &mut analysis.reports);
     for candidate in of_slots {
         analysis.reports[candidate.function.0 as usize].candidates.push(candidate);
     }
@@ -167,6 +169,7 @@ fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &
         report.summary.impure = impure;
         let throwing = throwing_calls(program, function, &body, &summary_of, &world.config.rules);
         report.summary.throws = lets_out(program, function, &body, &throwing);
+        report.throwing = in_order(&throwing);
         return Outcome::Skipped(Box::new(report));
     }
     let special = special_calls(world, function, &body, &summary_of);

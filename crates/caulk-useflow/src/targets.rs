@@ -22,7 +22,7 @@ pub(crate) fn combine(summaries: &[&Summary], many: bool, rules: &Rules) -> Summ
     };
     let mut result = Summary {
         no_return: summaries.iter().all(|s| s.no_return),
-        throws: summaries.iter().all(|s| s.throws),
+        throws: summaries.iter().map(|s| s.throws).min().unwrap_or_default(),
         nonnull_result: summaries.iter().all(|s| s.nonnull_result),
         result_inside: first.result_inside.filter(|known| rest.iter().all(|s| s.result_inside == Some(*known))),
         impure: true,

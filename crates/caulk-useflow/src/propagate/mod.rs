@@ -7,12 +7,12 @@ use caulk_ir::entity::Entity;
 use caulk_ir::{BlockId, Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Cell, PathRoot};
 use caulk_program::{FuncId, is_constructor, is_destructor};
-use caulk_summary::{Action, Subject};
+use caulk_summary::{Action, Subject, Throws};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::alternative::{Alternative, Status, collapse, merge};
-use crate::exceptions::{is_caught, is_quiet_call};
+use crate::exceptions::is_caught;
 use crate::fact_list::learn;
 use crate::facts::{Fact, FactList, Key};
 use crate::function::{CallEffect, View};
@@ -271,14 +271,17 @@ impl<'v, 'a> Propagation<'v, 'a> {
             Inst::Call(_) => {
                 if self.may_be_left_by_throw(inst, current) {
                     let event = self.history.add(current.event, inst, Event::Thrown);
-                    let thrown = Alternative { event, thrown_by: Some(inst), ..current.clone() };
+                    let mut thrown = Alternative { event, thrown_by: Some(inst), ..current.clone() };
+                    thrown.rests_on_unnamed |= self.view.throwing.get(&inst).copied() < Some(Throws::Named);
                     self.flow.thrown.push((inst, thrown));
                 }
                 return self.call(inst, current, split);
             }
             Inst::Invoke { normal, unwind, .. } => {
                 let (normal, unwind) = (*normal, *unwind);
+                let throws = self.view.throwing.get(&inst).copied().unwrap_or_default();
                 let mut thrown = current.clone();
+                thrown.rests_on_unnamed |= throws < Throws::Named;
                 if self.may_be_left_by_throw(inst, current) && !is_caught(self.view.program, self.view.id, body, unwind)
                 {
                     thrown.event = self.history.add(thrown.event, inst, Event::Thrown);
@@ -292,8 +295,7 @@ impl<'v, 'a> Propagation<'v, 'a> {
                     self.follow_edge(block, normal, &mut other, &[]);
                 }
                 // What a callee that throws did to its arguments is not known; it is taken to have done nothing.
-                let throws = self.view.throwing.contains(&inst);
-                if !is_quiet_call(self.view.program, self.view.id, inst, throws) {
+                if throws > Throws::No {
                     self.follow_edge(block, unwind, &mut thrown, &[]);
                 }
                 return false;
@@ -338,7 +340,8 @@ impl<'v, 'a> Propagation<'v, 'a> {
     /// Whether a call may end in an exception that some code names, with the object still in this function's hands: what a callee
     /// did to an argument before it threw is not known.
     fn may_be_left_by_throw(&self, inst: InstId, current: &Alternative) -> bool {
-        if self.start == Start::Entry || current.status != Status::Live || !self.view.throwing.contains(&inst) {
+        let throws = self.view.throwing.get(&inst).copied().unwrap_or_default();
+        if self.start == Start::Entry || current.status != Status::Live || throws < Throws::Check {
             return false;
         }
         let Some(call) = self.view.body.insts[inst].call() else { return false };

@@ -114,7 +114,10 @@ impl Summarizer<'_> {
             kind,
             variable,
             loss: Loss::Path,
-            hidden: object.hidden || object.is_callers_choice || alternative.rests_on_hidden,
+            hidden: object.hidden
+                || object.is_callers_choice
+                || alternative.rests_on_hidden
+                || alternative.rests_on_unnamed,
             is_part: object.is_part,
             trail: self.history.trail(alternative.event),
         };

@@ -7,14 +7,14 @@ use caulk_ir::{Body, DominatorTree, Inst, InstId};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueNode};
 use caulk_models::Models;
 use caulk_program::{FieldInfo, FuncId, Program, TypeId};
-use caulk_summary::{Action, Destination, Guard, Subject, Summary};
+use caulk_summary::{Action, Destination, Guard, Subject, Summary, Throws};
 use rustc_hash::FxHashSet;
 
 use crate::alternative::{Alternative, Status};
 use crate::callbacks::{Special, param_calls};
 use crate::candidate::Candidate;
 use crate::config::UseflowConfig;
-use crate::exceptions::lets_out;
+use crate::exceptions::{in_order, lets_out};
 use crate::function::View;
 use crate::guards::{MAX_CASES, known_at_all};
 use crate::history::History;
@@ -52,8 +52,8 @@ pub struct Report {
     pub unlinks: Vec<Unlink>,
     /// What calls do that are given functions by name.
     pub special: Special,
-    /// Calls that may end in an exception which code names. Sorted.
-    pub throwing: Vec<InstId>,
+    /// Calls that may end in an exception. Sorted.
+    pub throwing: Vec<(InstId, Throws)>,
 }
 
 type Exit = (InstId, Alternative);
@@ -176,8 +176,7 @@ impl<'a> Summarizer<'a> {
         });
         summary.result_inside = result_inside(&self.view);
         summary.throws = lets_out(self.view.program, self.view.id, self.view.body, &self.view.throwing);
-        self.report.throwing = self.view.throwing.iter().copied().collect();
-        self.report.throwing.sort_unstable();
+        self.report.throwing = in_order(&self.view.throwing);
         self.report.summary.calls = param_calls(&mut self.view);
         freed_slots(&mut self.view, &mut self.report.slots);
         self.report.slots.released = released(&mut self.view, &self.report.summary);
