@@ -86,7 +86,7 @@ pub(crate) fn named_throws(symbol: &str) -> Option<Throws> {
     let is_outside = |start: &&str| symbol.starts_with(*start) && !symbol.contains("error_code");
     if CHECKS.contains(&symbol) {
         Some(Throws::Check)
-    } else if OUTSIDE.iter().any(|start| is_outside(&start)) {
+    } else if OUTSIDE.iter().any(is_outside) {
         Some(Throws::Named)
     } else {
         None
