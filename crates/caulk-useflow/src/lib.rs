@@ -64,6 +64,7 @@ mod swallow;
 mod targets;
 mod traffic;
 mod unlinked;
+mod variadic;
 
 pub use candidate::{Candidate, Kind, Loss};
 pub use config::UseflowConfig;
