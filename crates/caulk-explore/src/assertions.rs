@@ -69,7 +69,8 @@ fn text_of<'u>(unit: &'u Unit, body: &Body, operand: Operand) -> Option<&'u str>
 fn is_condition(unit: &Unit, body: &Body, text: &str) -> bool {
     const COMPARISONS: [&str; 8] = ["==", "!=", "<=", ">=", " < ", " > ", "&&", "||"];
     let is_variable = |word: &str| body.vars.values().any(|variable| unit.str(variable.name) == word);
-    let is_expression = !text.contains('%') && !text.trim().contains(' ');
+    // `buffer_ok (buffer)`, as GNU style has it, is one word as well.
+    let is_expression = !text.contains('%') && !text.trim().replace(" (", "(").contains(' ');
     let mut words = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
     (is_expression || COMPARISONS.iter().any(|comparison| text.contains(comparison))) && words.any(is_variable)
 }

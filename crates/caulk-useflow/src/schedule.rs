@@ -33,7 +33,7 @@ use crate::slot_table::SlotTable;
 use crate::summarize::{Report, World, summarize};
 use crate::survey::{Survey, survey};
 use crate::unlinked::left_nodes;
-use crate::variadic::taken_arguments;
+use crate::variadic::add_taken_arguments;
 
 /// Stage one's result for a whole program.
 #[derive(Debug, Default)]
@@ -176,8 +176,10 @@ fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &
     containers::hide_own_memory(program, function, &mut report);
     report.summary.actions.extend(besides);
     let rules = &world.config.rules;
-    let taken = || taken_arguments(program, function, &body, &summary_of);
-    report.summary.actions.extend(rules.all(Rule::VariadicArguments, taken));
+    if rules.is_on(Rule::VariadicArguments) {
+        let taken = add_taken_arguments(program, function, &body, &summary_of, &mut report.summary);
+        rules.note(Rule::VariadicArguments, taken);
+    }
     report.summary.actions.sort();
     report.summary.actions.dedup();
     rely_on_contract(world, function, &body, &mut report.summary);

@@ -23,27 +23,33 @@ enum Level {
     Argument,
 }
 
-/// What a function takes of its further arguments, and of those in lists that it is given.
-pub(crate) fn taken_arguments<'s>(
+/// Adds to a summary what a function takes of its further arguments, and of those in lists that it is given. Gives the number of actions.
+pub(crate) fn add_taken_arguments<'s>(
     program: &Program,
     function: FuncId,
     body: &Body,
     summary_of: &dyn Fn(FuncId) -> Option<&'s Summary>,
-) -> Vec<Action> {
+    summary: &mut Summary,
+) -> usize {
     let declaration = program.function(function).declaration;
     let mut search = Search { program, function, body, summary_of, levels: FxHashMap::default() };
     let lists: Vec<(u32, InstId)> = search.list_parameters();
-    let mut actions = Vec::new();
+    // The list itself lies on the stack, and is no block that a function could take: `va_copy()` keeps nothing.
+    let is_list = |path: &AccessPath| lists.iter().any(|(index, _)| path.root == PathRoot::Param(*index));
+    summary.actions.retain(|action| !matches!(&action.subject, Subject::Value(path) if is_list(path)));
+    let mut taken: Vec<Action> = Vec::new();
     for (index, value) in lists {
         if search.takes(vec![value]) {
-            actions.push(give_away(index));
+            taken.push(give_away(index));
         }
     }
     let own: Vec<InstId> = body.insts.values().filter_map(|inst| started_list(body, inst)).collect();
     if declaration.signature.variadic && !own.is_empty() && search.takes(own) {
-        actions.extend(variadic_places(declaration).map(give_away));
+        taken.extend(variadic_places(declaration).map(give_away));
     }
-    actions
+    let count = taken.len();
+    summary.actions.extend(taken);
+    count
 }
 
 fn give_away(index: u32) -> Action {
