@@ -1,7 +1,7 @@
 //! Soft assertions: `CHECK(n > 0)`, a macro that returns where its condition does not hold, and says so in the condition's own words.
 //!
 //! The author of one knows that it holds. Such a macro gives the text of the condition to a function that reports it; all of it has
-//! one place in the source, that of the macro.
+//! one place in the source, that of the macro. A macro that says that its place should not be reached is one too.
 
 use caulk_ir::{BlockId, Body, Constant, Initialiser, Inst, InstId, Operand, Unit};
 use rustc_hash::FxHashSet;
@@ -13,7 +13,7 @@ pub(crate) fn failed_assertions(unit: &Unit, body: &Body) -> FxHashSet<(InstId, 
         let Inst::Branch { then, other, .. } = body.terminator(block) else { continue };
         let Some(branch) = range.insts().last() else { continue };
         for (side, target) in [(0, *then), (1, *other)] {
-            if is_failure(unit, body, branch, target) {
+            if is_failure(unit, body, branch, target) || is_never_reached(unit, body, target) {
                 found.insert((branch, side));
             }
         }
@@ -40,6 +40,22 @@ fn is_failure(unit: &Unit, body: &Body, branch: InstId, block: BlockId) -> bool 
         && body.blocks[block].insts().filter(is_here).any(tells)
 }
 
+/// Whether a block ends the function with a report that it should not be reached, both at one place: that of a macro.
+fn is_never_reached(unit: &Unit, body: &Body, block: BlockId) -> bool {
+    let place = |inst: InstId| {
+        let place = &body.places[body.inst_places[inst]];
+        (place.file, place.line, place.column)
+    };
+    let Some(last) = body.blocks[block].insts().last() else { return false };
+    let reports = |inst: InstId| {
+        let arguments = body.insts[inst].call().map_or(&[][..], |call| &call.args);
+        let mut texts = arguments.iter().filter_map(|argument| text_of(unit, body, *argument));
+        place(inst) == place(last) && texts.any(|text| text.contains("be reached"))
+    };
+    let is_report = matches!(body.insts[last], Inst::Return { .. }) && place(last).1 > 0;
+    is_report && body.blocks[block].insts().any(reports)
+}
+
 /// The string literal that an operand points to.
 fn text_of<'u>(unit: &'u Unit, body: &Body, operand: Operand) -> Option<&'u str> {
     let Some(Constant::Global { global, offset: 0 }) = body.constant(operand) else { return None };
@@ -53,7 +69,8 @@ fn text_of<'u>(unit: &'u Unit, body: &Body, operand: Operand) -> Option<&'u str>
 fn is_condition(unit: &Unit, body: &Body, text: &str) -> bool {
     const COMPARISONS: [&str; 8] = ["==", "!=", "<=", ">=", " < ", " > ", "&&", "||"];
     let is_variable = |word: &str| body.vars.values().any(|variable| unit.str(variable.name) == word);
-    let is_expression = !text.contains('%') && !text.trim().contains(' ');
+    // `buffer_ok (buffer)`, as GNU style has it, is one word as well.
+    let is_expression = !text.contains('%') && !text.trim().replace(" (", "(").contains(' ');
     let mut words = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
     (is_expression || COMPARISONS.iter().any(|comparison| text.contains(comparison))) && words.any(is_variable)
 }

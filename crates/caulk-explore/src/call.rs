@@ -5,10 +5,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use caulk_ir::{CallData, Callee, Inst, InstId, Operand, Step};
+use caulk_memory::{AccessPath, PathRoot};
 use caulk_program::{FuncId, Outcome};
 use caulk_rules::Rule;
 use caulk_solver::TermId;
-use caulk_summary::{BlockId, Summary};
+use caulk_summary::{BlockId, Subject, Summary};
 use caulk_useflow::CallEffect;
 use smallvec::{SmallVec, smallvec};
 
@@ -103,6 +104,7 @@ impl<'a> Machine<'a> {
             || !site.are_all_targets
             || site.targets.is_empty()
             || site.targets.len() > self.world.config.max_targets
+            || site.targets.iter().any(|target| self.takes_further_arguments(site, *target))
         {
             return None;
         }
@@ -122,6 +124,14 @@ impl<'a> Machine<'a> {
             Some((*target, known.or_else(|| if is_wanted { None } else { special() })?))
         };
         site.targets.iter().map(of).collect()
+    }
+
+    /// Whether a variadic callee takes one of the arguments that it has no parameters for. Its execution does not show that.
+    fn takes_further_arguments(&self, site: &Site<'_>, target: FuncId) -> bool {
+        let named = self.frame.program.function(target).declaration.signature.params.len();
+        let is_further = |path: &AccessPath| matches!(path.root, PathRoot::Param(index) if index as usize >= named);
+        let actions = &self.world.analysis.summary(target).actions;
+        site.args.len() > named && actions.iter().any(|a| matches!(&a.subject, Subject::Value(p) if is_further(p)))
     }
 
     /// What a callee does with the constants it is given, where that matters most: whether it makes the object.

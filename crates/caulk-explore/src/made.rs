@@ -43,6 +43,8 @@ impl Machine<'_> {
                 let root = self.root(value);
                 match root.map(|r| (r, self.origin(r))) {
                     Some((root, Origin::Block(call))) if call == site.inst => object = object.or(Some(root)),
+                    // What was there before the call is no new block.
+                    Some((_, origin)) if self.was_there(origin) => {}
                     _ => {
                         let is_null = self.relation(value, Relation::ZERO);
                         is_lost |= after.facts.implied(&self.pool, is_null) != Some(true);
@@ -64,6 +66,13 @@ impl Machine<'_> {
             }
         }
         (!made.is_empty() || !is_lost).then_some(made)
+    }
+
+    /// Whether a value is known to be older than a call: what memory held before, a variable, or an argument.
+    fn was_there(&self, origin: Origin) -> bool {
+        let is_older =
+            matches!(origin, Origin::Initial(_) | Origin::Global(_) | Origin::Function(_) | Origin::Param(_));
+        self.world.config.rules.applies(Rule::OlderResults, is_older)
     }
 
     /// Whether a callee was taken to go a way on which an argument is null that is not known to be. Whoever may give an object

@@ -44,6 +44,8 @@ rules! {
         "A model may speak of functions that the program defines, because libraries free through tables of functions that no summary sees through."
     Containers "containers"
         "Members of C++ containers do what the standard says, because their code hides it in templates."
+    VariadicArguments "variadic-arguments"
+        "What a variadic function stores or frees of its further arguments is given away, because no parameter of it shows that."
     NamedCallbacks "named-callbacks"
         "A function given by name is called by the callee that it is given to, because for_each(list, free) frees."
     FreeingLoops "freeing-loops"
@@ -158,6 +160,8 @@ rules! {
     CountedReleases "counted-releases"
         "A release that only a count of nothing prevents is done where nothing says that the count is zero, because the count belongs to the block."
     // Stage two.
+    OlderResults "older-results"
+        "A result that was in memory before the call is no new block, because the callee was executed and handed out what it found."
     CallersConstants "callers-constants"
         "A function is executed for the constants that all its callers give, because combinations that no caller gives are no paths."
     IndistinctOutcomes "indistinct-outcomes"

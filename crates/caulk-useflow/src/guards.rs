@@ -1,6 +1,6 @@
 //! From the exits of a function to the guard of an effect: told, given or hidden (the design's "Guards").
 
-use caulk_ir::{BinaryOp, Body, Inst, InstId, Operand, Type};
+use caulk_ir::{BinaryOp, Body, CastOp, Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, PathRoot, Relation, ValueNode};
 use caulk_rules::Rule;
 use caulk_summary::{Case, Guard, Known};
@@ -15,6 +15,17 @@ use crate::function::View;
 enum Class {
     Known(Relation),
     Unknown,
+}
+
+impl Class {
+    /// What is known of a truth value whose byte is known so.
+    fn as_truth(self) -> Class {
+        match self {
+            Class::Known(Relation::ZERO) => self,
+            Class::Known(relation) if relation.implies(Relation::NONZERO) => Class::Known(Relation::NONZERO),
+            _ => Class::Unknown,
+        }
+    }
 }
 
 /// The guard of an effect that happened at some exits and not at others.
@@ -142,6 +153,21 @@ fn told_when_not(
 
 fn class(view: &mut View<'_>, exit: InstId, alternative: &Alternative) -> Class {
     let Inst::Return { value: Some(value) } = view.body.insts[exit] else { return Class::Unknown };
+    match stored_truth(view.body, value) {
+        Some(variable) => class_of(view, exit, variable, alternative).as_truth(),
+        None => class_of(view, exit, value, alternative),
+    }
+}
+
+/// The variable behind a returned truth value: `bool done = false; ... return done;` reads a byte and takes its lowest bit.
+fn stored_truth(body: &Body, value: Operand) -> Option<Operand> {
+    match body.insts[value.value()?] {
+        Inst::Cast { op: CastOp::Truncate, to: Type::Int(1), value, .. } => Some(value),
+        _ => None,
+    }
+}
+
+fn class_of(view: &mut View<'_>, exit: InstId, value: Operand, alternative: &Alternative) -> Class {
     if let Some(constant) = view.body.constant(value) {
         return number_of(constant).map_or(Class::Unknown, |n| Class::Known(Relation::Eq(n)));
     }

@@ -66,6 +66,7 @@ mod targets;
 mod traffic;
 mod uncaught;
 mod unlinked;
+mod variadic;
 
 pub use candidate::{Candidate, Kind, Loss};
 pub use config::UseflowConfig;

@@ -1,5 +1,7 @@
 //! Functions without a body: their models and attributes, turned into summaries.
 
+use std::ops::Range;
+
 use caulk_ir::{Function, Type, Unit};
 use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
 use caulk_models::{
@@ -63,12 +65,16 @@ fn unknown(declaration: &Function) -> Summary {
     summary
 }
 
-/// Variadic arguments are numbered on from the named ones.
 fn give_away_variadic(summary: &mut Summary, declaration: &Function) {
-    /// More than this many are not looked at.
-    const MAX_VARIADIC: usize = 8;
-    let named = declaration.signature.params.len();
-    (named..named + MAX_VARIADIC).for_each(|i| give_away(summary, i));
+    variadic_places(declaration).for_each(|i| give_away(summary, i as usize));
+}
+
+/// The numbers of variadic arguments, which go on from the named ones.
+pub(crate) fn variadic_places(declaration: &Function) -> Range<u32> {
+    /// More than this many are not looked at. A structure that is passed by value may be two.
+    const MAX_VARIADIC: u32 = 24;
+    let named = declaration.signature.params.len() as u32;
+    named..named + MAX_VARIADIC
 }
 
 fn give_away(summary: &mut Summary, index: usize) {

@@ -49,7 +49,9 @@ enum Sign {
     /// It puts the structure into its first state, or is likely to.
     SetsUp,
     None,
-    /// It has found the field not null, or clears a structure of which it frees other fields.
+    /// It clears a structure of which it frees other fields.
+    Clears,
+    /// It has found the field not null.
     Full,
 }
 
@@ -106,6 +108,8 @@ pub(crate) fn overwritten_slots(
             let is_first = || holder == Holder::Given(0) && only_sets_up(world.program, function);
             let is_full = match sign {
                 Sign::Full => true,
+                // Where another function frees the field and the structure lives on, that one may have been called before.
+                Sign::Clears => !table.is_emptied_by_other(&slot, function) || ends(analysis, function, ty),
                 Sign::SetsUp => false,
                 Sign::None if world.config.rules.applies(Rule::SetUpMethods, is_first()) => false,
                 Sign::None if is_emptied => {
@@ -138,6 +142,11 @@ pub(crate) fn overwritten_slots(
         }
     }
     candidates
+}
+
+/// Whether a function ends structures of a type.
+fn ends(analysis: &Analysis, function: FuncId, ty: TypeId) -> bool {
+    analysis.reports[function.0 as usize].slots.ended.contains(&ty)
 }
 
 /// Whether a structure is the result of a function that makes such structures, or of one that calls it.
@@ -359,8 +368,11 @@ fn sign(summarizer: &mut Summarizer<'_>, cell: Cell, store: InstId, is_freed: bo
     if is_freed {
         return Sign::SetsUp;
     }
-    if summarizer.is_full_at(cell, store) || (clears && summarizer.frees_sibling(cell, store)) {
+    if summarizer.is_full_at(cell, store) {
         return Sign::Full;
+    }
+    if clears && summarizer.frees_sibling(cell, store) {
+        return Sign::Clears;
     }
     let freed = summarizer.all_freed_siblings(cell);
     if clears || sets_up(&summarizer.view, cell, store, &freed) { Sign::SetsUp } else { Sign::None }

@@ -34,6 +34,7 @@ use crate::summarize::{Report, World, summarize};
 use crate::survey::{Survey, survey};
 use crate::uncaught::drop_uncaught;
 use crate::unlinked::left_nodes;
+use crate::variadic::add_taken_arguments;
 
 /// Stage one's result for a whole program.
 #[derive(Debug, Default)]
@@ -177,7 +178,13 @@ fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &
     report.special = special;
     containers::hide_own_memory(program, function, &mut report);
     report.summary.actions.extend(besides);
+    let rules = &world.config.rules;
+    if rules.is_on(Rule::VariadicArguments) {
+        let taken = add_taken_arguments(program, function, &body, &summary_of, &mut report.summary);
+        rules.note(Rule::VariadicArguments, taken);
+    }
     report.summary.actions.sort();
+    report.summary.actions.dedup();
     rely_on_contract(world, function, &body, &mut report.summary);
     report.summary.room = report.summary.room.or_else(|| room_of_wrapper(program, function, &body, &summary_of));
     report.summary.is_model |= report.summary.room.is_some();

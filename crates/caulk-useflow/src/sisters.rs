@@ -76,11 +76,9 @@ impl Sisters {
     /// Whether a function that works on the same structure, or this one itself, frees some field of it before setting it again.
     pub(crate) fn free_first(&self, function: FuncId, ty: TypeId, known: Known) -> bool {
         let Some(careful) = self.careful.get(&(ty, known)) else { return false };
-        match known {
-            Known::Global(_) | Known::Found(_) => true,
-            Known::Given(_) => careful.iter().any(|other| *other == function || self.share_table(function, *other)),
-            Known::Otherwise => false,
-        }
+        // Others that reach a static structure may run at another time than those that set it up.
+        let is_sister = |other: &FuncId| *other == function || self.share_table(function, *other);
+        known != Known::Otherwise && careful.iter().any(is_sister)
     }
 
     fn share_table(&self, one: FuncId, other: FuncId) -> bool {

@@ -82,6 +82,11 @@ impl SlotTable {
         self.emptied.contains_key(slot)
     }
 
+    /// Whether a function other than a given one frees a slot of a structure that lives on.
+    pub(crate) fn is_emptied_by_other(&self, slot: &Slot, function: FuncId) -> bool {
+        self.emptied.get(slot).is_some_and(|by| by.iter().any(|other| *other != function))
+    }
+
     /// Whether a slot may be empty when a function ends its structure: who calls that function empties it as well, or is called by
     /// one that does.
     pub(crate) fn is_emptied_before(&self, program: &Program, function: FuncId, slot: &Slot) -> bool {

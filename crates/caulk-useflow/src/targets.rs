@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use caulk_memory::{AccessPath, PathRoot};
+use caulk_memory::{AccessPath, PathRoot, Relation};
 use caulk_rules::{Rule, Rules};
 use caulk_summary::{Action, Block, BlockId, Case, Destination, Guard, Subject, Summary};
 use smallvec::SmallVec;
@@ -89,8 +89,9 @@ fn add_out_pointers(summaries: &[&Summary], result: &mut Summary) -> usize {
         let blocks: Vec<(&Block, &Guard)> =
             made.iter().filter_map(|(s, a)| Some((block_of(s, a)?, &a.guard))).collect();
         let Some((first, _)) = blocks.first() else { continue };
-        let cases =
-            blocks.iter().flat_map(|(block, guard)| block.cases.iter().map(|case| guarded(case, guard))).collect();
+        let told: Vec<Vec<Case>> =
+            blocks.iter().map(|(block, guard)| block.cases.iter().map(|case| guarded(case, guard)).collect()).collect();
+        let cases = usual_cases(told);
         let doubt = blocks.iter().map(|(block, _)| block.doubt).min().unwrap_or_default();
         let block = Block { doubt, is_zeroed: false, cases: Case::merge(cases, MAX_CASES), ..(*first).clone() };
         let id = BlockId(result.blocks.len() as u32);
@@ -103,6 +104,26 @@ fn add_out_pointers(summaries: &[&Summary], result: &mut Summary) -> usize {
         added += 1;
     }
     added
+}
+
+/// The cases of functions behind one pointer that most of them share. Where most say by their result that there is a block, one that is
+/// there when a few others fail is theirs alone: a caller tests what the usual function tells.
+fn usual_cases(of_makers: Vec<Vec<Case>>) -> Vec<Case> {
+    let tells = |cases: &&Vec<Case>| cases.iter().all(|case| case.result().is_some());
+    let tellers: Vec<&Vec<Case>> = of_makers.iter().filter(tells).collect();
+    let agrees =
+        |result: Relation, cases: &[Case]| cases.iter().filter_map(Case::result).any(|other| result.implies(other));
+    let is_usual = |case: &Case| {
+        case.result().is_some_and(|result| {
+            let agreeing = tellers.iter().filter(|cases| agrees(result, cases)).count();
+            2 * agreeing > tellers.len()
+        })
+    };
+    let usual: Vec<Case> = of_makers.iter().flatten().filter(|case| is_usual(case)).cloned().collect();
+    match 2 * tellers.len() > of_makers.len() && !usual.is_empty() {
+        true => usual,
+        false => of_makers.into_iter().flatten().collect(),
+    }
 }
 
 fn block_of<'s>(summary: &'s Summary, action: &Action) -> Option<&'s Block> {
