@@ -58,7 +58,7 @@ impl Machine<'_> {
         for (key, content) in state.memory.iter().filter(|(_, c)| self.cell_points_to(c, object)) {
             let Class::Field(ty, filled) = content.class else { continue };
             for field in &self.frame.program.type_info(ty).fields {
-                let is_counter = self.world.analysis.survey.counters.contains(&(ty, field.offset));
+                let is_counter = self.world.analysis.survey.is_counter((ty, field.offset));
                 if !is_counter || !self.world.any_writes(targets, Class::Field(ty, field.offset)) {
                     continue;
                 }

@@ -7,6 +7,7 @@ use caulk_ir::entity::Entity;
 use caulk_ir::{InstId, Type};
 use caulk_program::GlobalVarId;
 use caulk_solver::{Facts, Node, SymbolId, TermId};
+use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
 use crate::state::State;
@@ -18,7 +19,7 @@ pub(crate) const MAX_LOADS: u32 = 8;
 const USUAL_VALUES: [u64; 3] = [0, 1, 2];
 
 /// A value as it was when the function was entered, or the result of a call.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum InputPlace {
     Param(u32),
     /// The variable itself; what it holds is a cell of it.
@@ -35,7 +36,7 @@ pub enum InputPlace {
     },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum InputValue {
     /// So many bits.
     Number(u8, u64),
@@ -44,7 +45,7 @@ pub enum InputValue {
 }
 
 /// What a path needs, sorted by place; what is not in it is free.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inputs {
     pub values: Vec<(InputPlace, InputValue)>,
 }

@@ -28,6 +28,7 @@ mod fates;
 mod found;
 mod frame;
 mod inputs;
+mod kept;
 mod machine;
 mod made;
 mod memory;
@@ -54,8 +55,9 @@ mod written;
 
 pub use config::ExploreConfig;
 pub use inputs::{InputPlace, InputValue, Inputs};
+pub use kept::Kept;
 pub use misuse::{Misuse, MisuseKind, Misused, misuses};
 pub use mstg::{JointState, ObjectState, StateGraph, TrackedObject, Transition, state_graph};
 pub use refused::Edge;
-pub use verdict::{Exploration, Layer, Statistics, Verdict, Witness, explore, explore_one};
+pub use verdict::{Exploration, Layer, Statistics, Verdict, Witness, explore, explore_keeping, explore_one};
 pub use witness::Event;

@@ -16,6 +16,7 @@ use rayon::prelude::*;
 
 use crate::call::Site;
 use crate::config::ExploreConfig;
+use crate::effect_cache::EffectCache;
 use crate::frame::Frame;
 use crate::machine::Machine;
 use crate::search::{Goal, Search};
@@ -86,7 +87,8 @@ pub fn misuses(
     config: &ExploreConfig,
     functions: &[FuncId],
 ) -> Misused {
-    let world = World::new(program, useflow, analysis, config);
+    let effects = EffectCache::new(program, analysis, config, &[]);
+    let world = World::new(program, useflow, analysis, config, &effects);
     let each: Vec<(Misuses, bool)> = functions.par_iter().with_max_len(1).map(|f| of_function(&world, *f)).collect();
     let mut misused = Misused::default();
     for (&function, (found, cut)) in functions.iter().zip(each) {

@@ -10,6 +10,7 @@ use caulk_solver::TermId;
 use caulk_useflow::{Analysis, UseflowConfig};
 
 use crate::config::ExploreConfig;
+use crate::effect_cache::EffectCache;
 use crate::frame::Frame;
 use crate::inputs::{InputPlace, MAX_LOADS};
 use crate::machine::Machine;
@@ -138,7 +139,8 @@ pub fn state_graph(
     function: FuncId,
 ) -> StateGraph {
     let Some(body) = program.body(function) else { return Transitions::default().graph(false) };
-    let world = World::new(program, useflow, analysis, config);
+    let effects = EffectCache::new(program, analysis, config, &[]);
+    let world = World::new(program, useflow, analysis, config, &effects);
     let frame = Frame::new(program, function, &body, &|inst| world.depends_on_arguments(function, inst));
     let mut search = Search::new(Machine::new(&world, &frame), Goal::Effects, config.max_steps);
     search.transitions = Some(Transitions::default());

@@ -1,20 +1,24 @@
 //! What stage two says of stage one's candidates.
 
+use std::sync::Arc;
+
 use caulk_ir::InstId;
-use caulk_program::{FuncId, Program};
+use caulk_program::{FuncId, Marks, Program};
 use caulk_rules::Rule;
-use caulk_useflow::{Analysis, Candidate, Event as StageOneEvent, Loss, UseflowConfig};
+use caulk_useflow::{Analysis, Candidate, Event as StageOneEvent, Loss, TableMarks, UseflowConfig};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::call::Wanted;
 use crate::callers::given_by_callers;
 use crate::config::ExploreConfig;
-use crate::effect_cache::Given;
+use crate::effect_cache::{EffectCache, Given, counted_apart};
 use crate::essential::{essential, left_at};
 use crate::example::freed_at;
 use crate::found::Found;
 use crate::frame::Frame;
 use crate::inputs::Inputs;
+use crate::kept::{Explored, Keeping, Kept};
 use crate::machine::Machine;
 use crate::refused::{Edge, Edges};
 use crate::replay::Replay;
@@ -23,7 +27,7 @@ use crate::witness::Event;
 use crate::world::World;
 
 /// Who found that a candidate cannot be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Layer {
     /// On every path that can be, somebody frees or holds the object.
     Ownership,
@@ -36,7 +40,7 @@ pub enum Layer {
 }
 
 /// A path that can be taken.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Witness {
     /// First to last, in the candidate's function.
     pub steps: Vec<(InstId, Event)>,
@@ -62,7 +66,7 @@ pub struct Witness {
     pub inputs: Inputs,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Verdict {
     Confirmed(Witness),
     Refuted(Layer),
@@ -78,6 +82,14 @@ pub struct Exploration {
     /// By function, in the order of its candidates.
     pub verdicts: Vec<Vec<Verdict>>,
     pub statistics: Statistics,
+}
+
+impl Exploration {
+    fn add(&mut self, function: FuncId, verdicts: Vec<Verdict>, steps: usize) {
+        self.statistics.steps += steps;
+        verdicts.iter().for_each(|v| self.statistics.count(v));
+        self.verdicts[function.0 as usize] = verdicts;
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -120,14 +132,47 @@ pub fn explore(program: &Program, useflow: &UseflowConfig, analysis: &Analysis, 
     if functions.is_empty() {
         return exploration;
     }
-    let world = World::new(program, useflow, analysis, config);
+    let effects = EffectCache::new(program, analysis, config, &[]);
+    let world = World::new(program, useflow, analysis, config, &effects);
     let results: Vec<(Vec<Verdict>, Vec<Vec<Edge>>, usize)> =
         functions.par_iter().with_max_len(1).map(|f| explore_function(&world, *f, false)).collect();
     for (function, (verdicts, _, steps)) in functions.into_iter().zip(results) {
-        exploration.statistics.steps += steps;
-        verdicts.iter().for_each(|v| exploration.statistics.count(v));
-        exploration.verdicts[function.0 as usize] = verdicts;
+        exploration.add(function, verdicts, steps);
     }
+    exploration
+}
+
+/// Looks at every candidate and uses what was kept of the last run, in which the bounds must have been the same. The result is that of
+/// [`explore`].
+pub fn explore_keeping(
+    program: &Program,
+    useflow: &UseflowConfig,
+    analysis: &Analysis,
+    config: &ExploreConfig,
+    (marks, tables): (&Marks, &TableMarks),
+    kept: &mut Kept,
+) -> Exploration {
+    let mut exploration = Exploration { verdicts: vec![Vec::new(); analysis.reports.len()], ..Exploration::default() };
+    let functions: Vec<FuncId> =
+        program.functions().filter(|f| !analysis.reports[f.0 as usize].candidates.is_empty()).collect();
+    let keeping = Keeping::new(marks, tables, analysis, std::mem::take(kept));
+    let effects = EffectCache::new(program, analysis, config, keeping.givens());
+    let world = World { keeping: Some(&keeping), ..World::new(program, useflow, analysis, config, &effects) };
+    let explored = |function: FuncId| {
+        let work = || {
+            let ((verdicts, _, steps), counts) =
+                counted_apart(&world, |world| explore_function(world, function, false));
+            (verdicts, steps, counts)
+        };
+        (function, keeping.explored(&effects, function, work))
+    };
+    let results: Vec<(FuncId, Arc<Explored>)> = functions.par_iter().with_max_len(1).map(|f| explored(*f)).collect();
+    for (function, explored) in &results {
+        exploration.add(*function, explored.verdicts.clone(), explored.steps);
+    }
+    let (now, counts) = keeping.end(&effects, &results);
+    *kept = now;
+    config.rules.add(&counts);
     exploration
 }
 
@@ -139,7 +184,8 @@ pub fn explore_one(
     config: &ExploreConfig,
     function: FuncId,
 ) -> Vec<(Verdict, Vec<Edge>)> {
-    let world = World::new(program, useflow, analysis, config);
+    let effects = EffectCache::new(program, analysis, config, &[]);
+    let world = World::new(program, useflow, analysis, config, &effects);
     let (verdicts, refused, _) = explore_function(&world, function, true);
     verdicts.into_iter().zip(refused).collect()
 }

@@ -4,10 +4,11 @@ use std::rc::Rc;
 
 use caulk_ir::InstId;
 use caulk_program::FuncId;
+use serde::{Deserialize, Serialize};
 
 use crate::refused::Edge;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// A branch or switch went to its `n`-th successor.
     Took(u32),

@@ -10,13 +10,17 @@ use caulk_useflow::{Analysis, CallEffect, UseflowConfig, effect_of};
 use crate::config::ExploreConfig;
 use crate::effect_cache::EffectCache;
 use crate::frame::Class;
+use crate::kept::Keeping;
 
+#[derive(Clone, Copy)]
 pub(crate) struct World<'a> {
     pub program: &'a Program,
     pub useflow: &'a UseflowConfig,
     pub analysis: &'a Analysis,
     pub config: &'a ExploreConfig,
-    pub effects: EffectCache,
+    pub effects: &'a EffectCache,
+    /// Where what is found out is kept for another run.
+    pub keeping: Option<&'a Keeping<'a>>,
 }
 
 impl<'a> World<'a> {
@@ -25,8 +29,9 @@ impl<'a> World<'a> {
         useflow: &'a UseflowConfig,
         analysis: &'a Analysis,
         config: &'a ExploreConfig,
+        effects: &'a EffectCache,
     ) -> Self {
-        Self { program, useflow, analysis, config, effects: EffectCache::new(program, analysis, config) }
+        Self { program, useflow, analysis, config, effects, keeping: None }
     }
 
     /// What stage one knows of a call.

@@ -19,7 +19,7 @@ fn wrong(function: &str) -> Vec<(u32, MisuseKind)> {
     let text = format!("{DECLARED}{function}");
     let unit = parse_unit(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     verify_unit(&unit).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
-    let input = UnitInput { packed: PackedUnit::pack(unit), output_hint: None };
+    let input = UnitInput::new(PackedUnit::pack(unit));
     let program = Program::link(vec![input], ProgramConfig::default());
     let config = UseflowConfig::default();
     let analysis = analyse(&program, &Models::bundled(), &config);

@@ -49,7 +49,7 @@ struct Unwritten {
 }
 
 /// The name of a unit's entry.
-pub(crate) struct Key(String);
+pub(crate) struct Key(pub(crate) String);
 
 /// A unit that a cache holds, and the files it was made from.
 pub(crate) struct Cached {
@@ -97,7 +97,7 @@ impl Cache {
     }
 
     pub(crate) fn key(&self, job: &Job, clang: &Clang) -> Key {
-        key(FORMAT, &[clang.fingerprint(), clang.root_flag().unwrap_or_default()], job)
+        unit_key(job, clang)
     }
 
     /// The unit of an entry in the folder.
@@ -177,6 +177,11 @@ impl Cache {
     }
 }
 
+/// How a unit is compiled, by whom, and what is made of it.
+pub(crate) fn unit_key(job: &Job, clang: &Clang) -> Key {
+    key(FORMAT, &[clang.fingerprint(), clang.root_flag().unwrap_or_default()], job)
+}
+
 fn key(format: &str, compiler: &[String], job: &Job) -> Key {
     let mut hasher = blake3::Hasher::new();
     let mut part = |text: &[u8]| {
@@ -199,14 +204,14 @@ fn name(key: &Key) -> OsString {
 }
 
 /// Of regular files alone: a list of files may name a pipe or a device.
-fn hash_of(path: &Path) -> io::Result<Hash> {
+pub(crate) fn hash_of(path: &Path) -> io::Result<Hash> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(caulk_files::open(path, MAX_SOURCE)?)?;
     // It may have grown since it was opened.
     if hasher.count() > MAX_SOURCE { Err(ErrorKind::FileTooLarge.into()) } else { Ok(hasher.finalize()) }
 }
 
-fn modified(path: &str) -> Option<SystemTime> {
+pub(crate) fn modified(path: &str) -> Option<SystemTime> {
     fs::metadata(path).ok()?.modified().ok()
 }
 

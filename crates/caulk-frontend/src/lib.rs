@@ -17,6 +17,7 @@ mod failure;
 #[cfg(test)]
 mod fingerprint;
 mod isolated;
+mod kept;
 mod llvm;
 mod lower;
 mod native;
@@ -29,5 +30,8 @@ mod ssa;
 pub use cache::Cache;
 pub use clang::{CLANG_MAJOR, Clang, ClangError};
 pub use isolated::{Isolated, serve};
+pub use kept::KeptUnits;
 pub use overlay::Overlay;
-pub use read::{Config, LostUnit, Origin, ReadUnit, ReadUnitsError, fill_caches, read_units, read_units_over};
+pub use read::{
+    Config, LostUnit, Origin, ReadUnit, ReadUnitsError, fill_caches, read_units, read_units_keeping, read_units_over,
+};

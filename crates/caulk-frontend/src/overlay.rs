@@ -39,6 +39,15 @@ impl Overlay {
         self.files.iter().map(|(path, text)| (path.as_path(), text.as_slice()))
     }
 
+    /// The text in place of a file.
+    pub(crate) fn text(&self, path: &Path) -> Option<&[u8]> {
+        self.files.get(path).map(Vec::as_slice)
+    }
+
+    pub(crate) fn is_strict(&self) -> bool {
+        self.is_strict
+    }
+
     /// Whether one of the files that a unit is made from has another text.
     pub(crate) fn covers(&self, files: &[String]) -> bool {
         !self.is_empty() && files.iter().any(|file| self.files.contains_key(Path::new(file)))

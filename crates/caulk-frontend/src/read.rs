@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use caulk_capture::Job;
@@ -13,6 +14,7 @@ use crate::cache::{Cache, Cached};
 use crate::clang::{Clang, Outputs};
 use crate::dependencies;
 use crate::isolated::Isolated;
+use crate::kept::KeptUnits;
 use crate::llvm::Module;
 use crate::lower::lower_unit;
 use crate::overlay::Overlay;
@@ -36,7 +38,7 @@ pub struct Config {
 
 #[derive(Debug)]
 pub struct ReadUnit {
-    pub unit: PackedUnit,
+    pub unit: Arc<PackedUnit>,
     pub origin: Origin,
     /// Every file that was read for it, absolute; of bitcode, itself alone.
     pub files: Vec<String>,
@@ -95,7 +97,18 @@ pub fn read_units_over(
     overlay: &Overlay,
     done: &(dyn Fn(&Job) + Sync),
 ) -> Result<Vec<Result<ReadUnit, LostUnit>>, ReadUnitsError> {
-    read_each(jobs, config, overlay, done, &|unit| unit)
+    read_each(jobs, config, overlay, None, done, &|unit| unit)
+}
+
+/// Likewise, with units that an earlier run of this process has kept.
+pub fn read_units_keeping(
+    jobs: &[Job],
+    config: &Config,
+    overlay: &Overlay,
+    kept: &KeptUnits,
+    done: &(dyn Fn(&Job) + Sync),
+) -> Result<Vec<Result<ReadUnit, LostUnit>>, ReadUnitsError> {
+    read_each(jobs, config, overlay, Some(kept), done, &|unit| unit)
 }
 
 /// Reads every job for the caches alone: units are dropped again, and where each came from is kept.
@@ -104,13 +117,14 @@ pub fn fill_caches(
     config: &Config,
     done: &(dyn Fn(&Job) + Sync),
 ) -> Result<Vec<Result<Origin, LostUnit>>, ReadUnitsError> {
-    read_each(jobs, config, &Overlay::default(), done, &|unit| unit.origin)
+    read_each(jobs, config, &Overlay::default(), None, done, &|unit| unit.origin)
 }
 
 fn read_each<T: Send>(
     jobs: &[Job],
     config: &Config,
     overlay: &Overlay,
+    kept: Option<&KeptUnits>,
     done: &(dyn Fn(&Job) + Sync),
     keep: &(dyn Fn(ReadUnit) -> T + Sync),
 ) -> Result<Vec<Result<T, LostUnit>>, ReadUnitsError> {
@@ -122,10 +136,21 @@ fn read_each<T: Send>(
         .stack_size(STACK_BYTES)
         .build()
         .map_err(|source| ReadUnitsError::Threads { threads: config.threads, source })?;
+    let round = kept.map(|kept| kept.round(overlay));
+    let read = |job: &Job, number: usize| {
+        let known = round.as_ref().and_then(|round| round.find(job, &config.clang));
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let read = read_unit(job, config, &over, scratch.path(), number)?;
+        if let Some(round) = &round {
+            round.keep(job, &config.clang, &read);
+        }
+        Ok(read)
+    };
     let read_one = |(number, job): (usize, &Job)| {
-        let result = read_unit(job, config, &over, scratch.path(), number)
-            .map(keep)
-            .map_err(|reason| LostUnit { source: job.display().to_owned(), reason });
+        let result =
+            read(job, number).map(keep).map_err(|reason| LostUnit { source: job.display().to_owned(), reason });
         done(job);
         result
     };
@@ -169,7 +194,7 @@ fn from_cache(cached: Cached, job: &Job, origin: Origin) -> ReadUnit {
     let Cached { mut unit, files } = cached;
     // How a source is shown depends on where the program was started, and the entry does not.
     unit.unit.source = job.display().to_owned();
-    ReadUnit { unit, origin, files }
+    ReadUnit { unit: Arc::new(unit), origin, files }
 }
 
 /// Compiles and lowers a job, and says when that began.
@@ -195,7 +220,7 @@ fn compile(
     let _ = std::fs::remove_file(&bitcode);
     let _ = std::fs::remove_file(&rule);
     let origin = Origin::Compiled { took: clock.elapsed(), is_shared: false };
-    Ok((ReadUnit { unit: lowered?, origin, files }, started))
+    Ok((ReadUnit { unit: Arc::new(lowered?), origin, files }, started))
 }
 
 /// Reads and lowers one bitcode file. A mistake of ours in one odd unit must not end the run.

@@ -18,8 +18,7 @@ pub(crate) fn analysis(bytes: &[u8]) {
     if verify_unit(&unit).is_err() {
         return;
     }
-    let program =
-        Program::link(vec![UnitInput { packed: PackedUnit::pack(unit), output_hint: None }], ProgramConfig::default());
+    let program = Program::link(vec![UnitInput::new(PackedUnit::pack(unit))], ProgramConfig::default());
     let models = Models::bundled();
     let config = UseflowConfig::default();
     let analysis = caulk_useflow::analyse(&program, &models, &config);

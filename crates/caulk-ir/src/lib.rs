@@ -17,6 +17,7 @@ pub mod flow;
 pub mod inst;
 pub mod pack;
 pub mod place;
+pub mod shape;
 pub mod text;
 pub mod types;
 pub mod unit;
@@ -31,6 +32,7 @@ pub use inst::{
 };
 pub use pack::PackedUnit;
 pub use place::{Inlined, Place};
+pub use shape::{Mention, Shape, line_at, line_below};
 pub use types::{Field, Pointee, StructKind, StructType, Type};
 pub use unit::{
     Alias, AliasTarget, Function, FunctionFlags, Global, InitItem, Initialiser, Linkage, Param, ParamFlags, Signature,

@@ -11,6 +11,8 @@ use crate::place;
 use crate::{Engine, Replacement};
 
 pub(crate) const EXPLAIN: &str = "caulk.explain";
+/// The command that gives the report of the last analysis as JSON.
+pub(crate) const REPORT: &str = "caulk.report";
 
 /// Actions for the diagnostics of ours that the editor names.
 pub(crate) fn actions(engine: &dyn Engine, asked: &CodeActionParams) -> Vec<CodeAction> {

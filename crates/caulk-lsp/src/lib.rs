@@ -39,8 +39,8 @@ pub struct Replacement {
 
 /// What the server asks about a project.
 pub trait Engine {
-    /// Reads and analyses the project, with these texts in place of files. The error is for the user.
-    fn analyse(&mut self, texts: &Texts) -> Result<(), String>;
+    /// Reads and analyses the project, with these texts in place of files. Says how that went, for the log; the error is for the user.
+    fn analyse(&mut self, texts: &Texts) -> Result<String, String>;
 
     /// The folder that findings' paths are relative to, once the project was analysed.
     fn root(&self) -> Option<PathBuf>;
@@ -62,6 +62,9 @@ pub trait Engine {
 
     /// A checked fix. The error says why there is none.
     fn fix(&mut self, fingerprint: &str) -> Result<Vec<Replacement>, String>;
+
+    /// The whole report of the last analysis, as JSON.
+    fn report(&self) -> Option<String>;
 
     /// The page of a rule, as Markdown.
     fn explain(&self, rule: &str) -> Option<String>;

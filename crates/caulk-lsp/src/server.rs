@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::Engine;
-use crate::actions::EXPLAIN;
+use crate::actions::{EXPLAIN, REPORT};
 use crate::buffers::Buffers;
 use crate::place;
 use crate::worker::{Job, Pending, Worker, cancelled, rule};
@@ -76,7 +76,7 @@ fn capabilities() -> ServerCapabilities {
             ..CodeActionOptions::default()
         })),
         execute_command_provider: Some(ExecuteCommandOptions {
-            commands: vec![EXPLAIN.to_owned()],
+            commands: vec![EXPLAIN.to_owned(), REPORT.to_owned()],
             ..ExecuteCommandOptions::default()
         }),
         ..ServerCapabilities::default()
@@ -125,7 +125,7 @@ impl Server {
             CodeActionResolveRequest::METHOD => {
                 parse(request).map(|(id, action)| Job::Resolve { id, action: Box::new(action) })
             }
-            ExecuteCommand::METHOD => explain(request),
+            ExecuteCommand::METHOD => command(request),
             other => Err((ErrorCode::MethodNotFound, format!("{other} is not supported"))),
         };
         match job {
@@ -193,8 +193,11 @@ fn params<T: DeserializeOwned>(notification: Notification) -> Option<T> {
     serde_json::from_value(notification.params).ok()
 }
 
-fn explain(request: Request) -> Parsed<Job> {
+fn command(request: Request) -> Parsed<Job> {
     let (id, params): (RequestId, lsp_types::ExecuteCommandParams) = parse(request)?;
+    if params.command == REPORT {
+        return Ok(Job::Report { id });
+    }
     let is_ours = params.command == EXPLAIN;
     let arguments: Vec<Value> = params.arguments;
     let rule = rule(&arguments).filter(|_| is_ours);

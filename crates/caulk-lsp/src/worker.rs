@@ -5,12 +5,12 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
-use lsp_types::notification::{Progress, PublishDiagnostics, ShowMessage};
+use lsp_types::notification::{LogMessage, Progress, PublishDiagnostics, ShowMessage};
 use lsp_types::request::{Request as _, WorkDoneProgressCreate};
 use lsp_types::{
-    CodeAction, CodeActionParams, Hover, HoverContents, MarkupContent, MarkupKind, MessageType, ProgressParams,
-    ProgressParamsValue, ProgressToken, PublishDiagnosticsParams, ShowMessageParams, Uri, WorkDoneProgress,
-    WorkDoneProgressBegin, WorkDoneProgressCreateParams, WorkDoneProgressEnd,
+    CodeAction, CodeActionParams, Hover, HoverContents, LogMessageParams, MarkupContent, MarkupKind, MessageType,
+    ProgressParams, ProgressParamsValue, ProgressToken, PublishDiagnosticsParams, ShowMessageParams, Uri,
+    WorkDoneProgress, WorkDoneProgressBegin, WorkDoneProgressCreateParams, WorkDoneProgressEnd,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -41,6 +41,9 @@ pub(crate) enum Job {
     Explain {
         id: RequestId,
         rule: String,
+    },
+    Report {
+        id: RequestId,
     },
 }
 
@@ -117,6 +120,10 @@ impl<E: Engine> Worker<E> {
                     self.answer(id, resolved);
                 }
             }
+            Job::Report { id } => {
+                let report = self.engine.report();
+                self.answer(id, Ok(report));
+            }
             Job::Explain { id, rule } => {
                 let page = self.engine.explain(&rule).ok_or_else(|| format!("there is no rule {rule:?}"));
                 self.answer(id, page);
@@ -131,7 +138,10 @@ impl<E: Engine> Worker<E> {
         let result = self.engine.analyse(texts);
         self.progress_end(&token);
         match result {
-            Ok(()) => self.publish(),
+            Ok(message) => {
+                self.publish();
+                self.notify::<LogMessage>(LogMessageParams { typ: MessageType::INFO, message });
+            }
             Err(message) => self.tell(MessageType::ERROR, message),
         }
     }

@@ -20,7 +20,7 @@ pub struct CallSite {
     len: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum CallKind {
     Direct,
     /// Through a pointer.
@@ -31,7 +31,7 @@ pub enum CallKind {
 }
 
 /// What is known of the targets of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum Outcome {
     /// These, as far as the program shows. A direct call has more than one target only where programs that share the
     /// unit link it differently.

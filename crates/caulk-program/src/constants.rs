@@ -6,7 +6,7 @@
 //! way in the whole program, and no later part has to find out.
 
 use caulk_ir::entity::Entity;
-use caulk_ir::{Body, Callee, CompareOp, Constant, EntityVec, Inst, InstId, Linkage, Operand};
+use caulk_ir::{Body, Callee, CompareOp, Constant, EntityVec, FunctionId, GlobalId, Inst, InstId, Linkage, Operand};
 use caulk_rules::{Rule, Rules};
 use rustc_hash::FxHashMap;
 
@@ -68,15 +68,25 @@ impl Constants {
         }
     }
 
-    fn held(&self, map: &UnitMap, body: &Body, address: Operand) -> Option<Constant> {
-        let Some(Constant::Global { global, offset: 0 }) = body.constant(address) else { return None };
+    /// The number that a unit's variable always holds, in terms of its unit.
+    pub(crate) fn of_global(&self, map: &UnitMap, global: GlobalId) -> Option<Constant> {
         let of = |g| self.variables.get(g).or_else(|| self.hooks.get(g)).copied();
         agreed(map.globals.get(global).iter().map(of))
     }
 
+    /// The number that a unit's function always returns.
+    pub(crate) fn of_function(&self, map: &UnitMap, function: FunctionId) -> Option<Constant> {
+        agreed(map.functions.get(function).iter().map(|f| self.results[*f]))
+    }
+
+    fn held(&self, map: &UnitMap, body: &Body, address: Operand) -> Option<Constant> {
+        let Some(Constant::Global { global, offset: 0 }) = body.constant(address) else { return None };
+        self.of_global(map, global)
+    }
+
     fn returned(&self, map: &UnitMap, callee: Callee) -> Option<Constant> {
         let Callee::Direct(function) = callee else { return None };
-        agreed(map.functions.get(function).iter().map(|f| self.results[*f]))
+        self.of_function(map, function)
     }
 }
 

@@ -1,6 +1,8 @@
 //! What the pass over all bodies brings home: calls, and the flow of function pointers as inclusion constraints. Bodies
 //! are decoded once, in parallel, and dropped.
 
+use std::sync::Arc;
+
 use caulk_ir::entity::Entity;
 use caulk_ir::{
     CallData, Constant, EntityVec, FunctionId, Global, GlobalId, Initialiser, InstId, PackedUnit, Pointee, Type,
@@ -143,7 +145,7 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    fn new(units: &[PackedUnit], linked: &Linked) -> Self {
+    fn new(units: &[Arc<PackedUnit>], linked: &Linked) -> Self {
         let mut starts = Vec::with_capacity(linked.functions.len() + 1);
         let mut next = 0;
         for home in linked.functions.values() {
@@ -193,7 +195,7 @@ pub(crate) struct GlobalShape {
 
 /// The linked program as the extraction sees it.
 pub(crate) struct World<'a> {
-    pub units: &'a [PackedUnit],
+    pub units: &'a [Arc<PackedUnit>],
     pub linked: &'a Linked,
     pub types: &'a Types,
     pub frames: Frames,
@@ -201,7 +203,7 @@ pub(crate) struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    pub(crate) fn new(units: &'a [PackedUnit], linked: &'a Linked, types: &'a Types) -> Self {
+    pub(crate) fn new(units: &'a [Arc<PackedUnit>], linked: &'a Linked, types: &'a Types) -> Self {
         let globals: Vec<GlobalShape> = linked
             .globals
             .as_slice()

@@ -3,9 +3,11 @@
 use caulk_ir::entity::Entity;
 use caulk_ir::{
     Body, EntityVec, Function, FunctionId, Global, GlobalId, InstId, Linkage, PackedUnit, StructId, StructType, Unit,
+    line_at,
 };
 use caulk_rules::Rule;
 use rustc_hash::FxHashSet;
+use std::sync::Arc;
 
 use crate::calls::{CallSite, Calls};
 use crate::carriers::carriers;
@@ -17,6 +19,7 @@ use crate::link::{Home, UnitMap, link};
 use crate::lookup::Lookup;
 use crate::nearness::Nearness;
 use crate::programs::Resolver;
+use crate::reads::{Read, note};
 use crate::symbols::Symbols;
 use crate::totals::Totals;
 use crate::types::{TypeInfo, Types};
@@ -25,15 +28,15 @@ use crate::variables::Variables;
 /// A unit on its way into a program.
 #[derive(Clone, Debug)]
 pub struct UnitInput {
-    pub packed: PackedUnit,
+    pub packed: Arc<PackedUnit>,
     /// The object file the build makes of it (`CMakeFiles/foo.dir/x.c.o`, `.libs/x.o`): tells which units are linked
     /// together.
     pub output_hint: Option<String>,
 }
 
 impl UnitInput {
-    pub fn new(packed: PackedUnit) -> Self {
-        Self { packed, output_hint: None }
+    pub fn new(packed: impl Into<Arc<PackedUnit>>) -> Self {
+        Self { packed: packed.into(), output_hint: None }
     }
 }
 
@@ -41,15 +44,15 @@ impl UnitInput {
 #[derive(Debug)]
 pub struct Program {
     pub config: ProgramConfig,
-    units: Vec<PackedUnit>,
-    maps: Vec<UnitMap>,
+    pub(crate) units: Vec<Arc<PackedUnit>>,
+    pub(crate) maps: Vec<UnitMap>,
     functions: EntityVec<FuncId, Home<FunctionId>>,
     bodies: EntityVec<FuncId, BodyFacts>,
     globals: EntityVec<GlobalVarId, Home<GlobalId>>,
     types: Types,
     calls: Calls,
     is_whole: bool,
-    constants: Constants,
+    pub(crate) constants: Constants,
     carriers: FxHashSet<GlobalVarId>,
     lookup: Lookup,
     totals: Totals,
@@ -97,7 +100,7 @@ impl Program {
             let places = inputs.iter().map(|i| (i.packed.unit.source.as_str(), i.output_hint.as_deref()));
             Nearness::new(places)
         };
-        let packed: Vec<PackedUnit> = inputs.into_iter().map(|i| i.packed).collect();
+        let packed: Vec<Arc<PackedUnit>> = inputs.into_iter().map(|i| i.packed).collect();
         let units: Vec<&Unit> = packed.iter().map(|p| &p.unit).collect();
         let (types, structs) = Types::unify(&units);
         let symbols = Symbols::new(&units, &config.entry_symbols);
@@ -140,7 +143,7 @@ impl Program {
     }
 
     pub fn units(&self) -> impl ExactSizeIterator<Item = (UnitId, &PackedUnit)> {
-        self.units.iter().enumerate().map(|(i, unit)| (UnitId::from_index(i), unit))
+        self.units.iter().enumerate().map(|(i, unit)| (UnitId::from_index(i), &**unit))
     }
 
     pub fn packed(&self, unit: UnitId) -> &PackedUnit {
@@ -157,6 +160,7 @@ impl Program {
     }
 
     pub fn function(&self, id: FuncId) -> FunctionInfo<'_> {
+        note(Read::Function(id));
         let Home { unit, local, .. } = self.functions[id];
         let source = self.unit(unit);
         let declaration = &source.functions[local];
@@ -176,20 +180,29 @@ impl Program {
     }
 
     pub fn has_body(&self, id: FuncId) -> bool {
+        note(Read::Function(id));
         self.bodies[id].blocks > 0
     }
 
     /// Decodes the body of a function; None if the program does not define it. Loads and calls that have the same result
     /// all over the program are replaced by it where they are used.
     pub fn body(&self, id: FuncId) -> Option<Body> {
+        note(Read::Body(id));
         let home = self.functions[id];
         let mut body = home.is_defined.then(|| self.units[home.unit.index()].body(home.local)).flatten()?;
         self.constants.fold(&self.maps[home.unit.index()], &mut body);
         Some(body)
     }
 
+    /// A line of a function, given as the distance from the function's own line: what is kept of a function does not change when code
+    /// above it does.
+    pub fn line_of(&self, function: FuncId, below: u32) -> u32 {
+        line_at(below, self.function(function).line)
+    }
+
     /// How many blocks and instructions a body has, without decoding it.
     pub fn body_size(&self, id: FuncId) -> (u32, u32) {
+        note(Read::Body(id));
         (self.bodies[id].blocks, self.bodies[id].insts)
     }
 
@@ -198,6 +211,7 @@ impl Program {
     }
 
     pub fn global(&self, id: GlobalVarId) -> GlobalInfo<'_> {
+        note(Read::Global(id));
         let Home { unit, local, is_defined } = self.globals[id];
         let source = self.unit(unit);
         let declaration = &source.globals[local];
@@ -214,6 +228,7 @@ impl Program {
     /// Whether a variable only passes a value from the function that sets it to the functions that one calls: when it
     /// returns, nobody reads the variable again before it is set anew.
     pub fn only_passes_down(&self, variable: GlobalVarId) -> bool {
+        note(Read::Global(variable));
         self.carriers.contains(&variable)
     }
 
@@ -222,11 +237,13 @@ impl Program {
     }
 
     pub fn type_info(&self, id: TypeId) -> &TypeInfo {
+        note(Read::Type(id));
         self.types.get(id)
     }
 
     /// The structure as the unit that stands for it describes it; its strings and types are that unit's.
     pub fn struct_type(&self, id: TypeId) -> (&Unit, &StructType) {
+        note(Read::Type(id));
         let info = self.types.get(id);
         let unit = self.unit(info.unit);
         (unit, &unit.structs[info.local])
@@ -254,11 +271,13 @@ impl Program {
 
     /// The calls of a function, in the order of instructions.
     pub fn call_sites(&self, function: FuncId) -> &[CallSite] {
+        note(Read::Body(function));
         self.calls.sites(function)
     }
 
     /// The call an instruction makes.
     pub fn call_site(&self, function: FuncId, inst: InstId) -> Option<&CallSite> {
+        note(Read::Body(function));
         let sites = self.calls.sites(function);
         sites.binary_search_by_key(&inst, |s| s.inst).ok().map(|found| &sites[found])
     }
@@ -274,11 +293,13 @@ impl Program {
 
     /// The functions called, sorted, each once. Calls with many targets count for nothing.
     pub fn callees(&self, function: FuncId) -> impl ExactSizeIterator<Item = FuncId> + '_ {
+        note(Read::Body(function));
         self.calls.callees.row(function.0).iter().map(|&f| FuncId(f))
     }
 
     /// The functions that call it, sorted, each once.
     pub fn callers(&self, function: FuncId) -> impl ExactSizeIterator<Item = FuncId> + '_ {
+        note(Read::Callers(function));
         self.calls.callers.row(function.0).iter().map(|&f| FuncId(f))
     }
 

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::ids::{TypeId, UnitId};
+use crate::reads::{Read, note};
 
 /// A type nested deeper is damaged.
 const MAX_NESTING: usize = 64;
@@ -91,6 +92,7 @@ impl Types {
     }
 
     pub fn get(&self, id: TypeId) -> &TypeInfo {
+        note(Read::Type(id));
         &self.infos[id]
     }
 
@@ -108,12 +110,12 @@ impl Types {
         let mut spot = Spot { ty, offset, outer: offset };
         let mut base = 0;
         for _ in 0..MAX_NESTING {
-            let info = &self.infos[spot.ty];
+            let info = self.get(spot.ty);
             let Some(field) = info.field_at(&mut spot.offset).filter(|_| !info.is_union) else {
                 spot.outer = base + spot.offset;
                 return spot;
             };
-            match field.embedded().filter(|&t| self.infos[t].size > 0 && t != spot.ty) {
+            match field.embedded().filter(|&t| self.get(t).size > 0 && t != spot.ty) {
                 Some(inner) => {
                     base += field.offset;
                     spot.ty = inner;
@@ -135,11 +137,11 @@ impl Types {
         let mut next = 0;
         while let Some(&Spot { ty, offset, outer }) = found.get(next) {
             next += 1;
-            let info = &self.infos[ty];
+            let info = self.get(ty);
             if !info.is_union || found.len() > MAX_NESTING {
                 continue;
             }
-            for arm in info.fields.iter().filter_map(FieldInfo::embedded).filter(|&t| self.infos[t].size > offset) {
+            for arm in info.fields.iter().filter_map(FieldInfo::embedded).filter(|&t| self.get(t).size > offset) {
                 let inside = Spot { outer, ..self.spot(arm, offset) };
                 if !found.contains(&inside) {
                     found.push(inside);
@@ -153,7 +155,7 @@ impl Types {
     pub fn field(&self, spot: Spot) -> Option<&FieldInfo> {
         // An empty base class begins where the first field does, and is nothing there.
         let is_nothing = |f: &&FieldInfo| f.is_base && f.size <= 1;
-        let begins = self.infos[spot.ty].fields.iter().filter(|f| f.offset == spot.offset);
+        let begins = self.get(spot.ty).fields.iter().filter(|f| f.offset == spot.offset);
         begins.min_by_key(is_nothing)
     }
 

@@ -161,7 +161,9 @@ impl<'a> Narrator<'a> {
     fn allocation(&self, candidate: &Candidate) -> Call {
         let call = match (candidate.loss.slot(), candidate.chain.first()) {
             // What a field holds is allocated elsewhere: where it was first put there.
-            (Some(slot), Some(&(function, line))) => self.sites.call_for_field(function, line, slot),
+            (Some(slot), Some(&(function, below))) => {
+                self.sites.call_for_field(function, self.program.line_of(function, below), slot)
+            }
             _ => self.sites.call(candidate.function, candidate.allocation),
         };
         let home =
@@ -172,7 +174,8 @@ impl<'a> Narrator<'a> {
     /// Calls below the leaking function, those in system headers left out.
     fn chain(&self, candidate: &Candidate) -> Vec<Call> {
         let chain = &candidate.chain;
-        let call = |i: usize| self.sites.call_in_line(chain[i].0, chain[i].1, chain.get(i + 1).map(|c| c.0));
+        let line = |(function, below)| self.program.line_of(function, below);
+        let call = |i: usize| self.sites.call_in_line(chain[i].0, line(chain[i]), chain.get(i + 1).map(|c| c.0));
         (1..chain.len()).map(call).filter(|c| !self.sites.is_system(&c.site.file)).collect()
     }
 

@@ -82,6 +82,17 @@ impl Rules {
         }
     }
 
+    /// The same choice, which counts by itself: what one piece of work does can be counted alone.
+    #[must_use]
+    pub fn counting_apart(&self) -> Self {
+        Self { off: self.off, ..Self::default() }
+    }
+
+    /// Adds what rules did in a piece of work that was counted alone.
+    pub fn add(&self, counts: &[(Rule, u64)]) {
+        counts.iter().for_each(|(rule, times)| self.note(*rule, usize::try_from(*times).unwrap_or(usize::MAX)));
+    }
+
     /// What each rule did, for those that did anything, in the order of the list.
     pub fn counts(&self) -> impl Iterator<Item = (Rule, u64)> + '_ {
         let count = |rule: Rule| (rule, self.counts[rule as usize].load(Ordering::Relaxed));

@@ -15,11 +15,11 @@ use crate::guard::Guard;
 pub struct BlockId(pub u32);
 
 /// A block that a function allocates and hands out.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Block {
     pub family: FamilyId,
     /// Where it is allocated: the call in the function that calls the allocator, and the calls on the way to it, outermost
-    /// first. Each is a function and a line in its file.
+    /// first. Each is a function and a line, as the distance from the function's own (`Program::line_of`).
     pub chain: Vec<(FuncId, u32)>,
     /// Calls on the way to the allocator whose conditions nothing tells: how doubtful it is that the block is there.
     pub doubt: u8,
@@ -175,7 +175,7 @@ pub enum Throws {
 }
 
 /// What a caller must know of a function.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     pub blocks: Vec<Block>,
     /// Sorted, without repeats.

@@ -1,13 +1,14 @@
 //! Cases: what holds together where a block is handed out.
 
 use caulk_memory::{AccessPath, PathRoot, Relation};
+use serde::{Deserialize, Serialize};
 
 /// What is known of a value that the caller can name.
 pub type Known = (AccessPath, Relation);
 
 /// One case in which a function hands out a block. The conditions of a case hold together; those of different cases do not
 /// mix: `read_all()` leaves a block and returns -1 only where it was given one, and leaves one without that where it returns 0.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Case {
     /// What the caller must have given, and what it gets back: a size that is not zero, a result of 0.
     pub needs: Vec<Known>,

@@ -8,6 +8,7 @@ use caulk_memory::{Offset, PathRoot, ValueNode};
 use caulk_program::{FuncId, Program, is_constructor};
 use caulk_summary::{Destination, Subject};
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 
 use crate::function::View;
 use crate::schedule::Analysis;
@@ -17,7 +18,7 @@ use crate::slots::{Origin, Slot};
 type Param = (FuncId, u32);
 
 /// What a function has to do with fields that constructors take over. All sorted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Adoptions {
     /// In a constructor: fields that receive a parameter and nothing else, with its index.
     pub adopted: Vec<(Slot, u32)>,
@@ -73,7 +74,7 @@ fn note_argument(view: &View<'_>, adoptions: &mut Adoptions, call: InstId, to: P
             adoptions.passed.push((own, to));
         }
         Some(ValueNode::Opaque(made)) if is_given_only(view, made, call, to.1) => {
-            adoptions.handed.push((to, view.line(made)));
+            adoptions.handed.push((to, view.line_below(made)));
         }
         _ => adoptions.lent.push(to),
     }

@@ -4,11 +4,12 @@ use caulk_ir::{InstId, VarId};
 use caulk_models::FamilyId;
 use caulk_program::{FuncId, TypeId};
 use caulk_summary::BlockId;
+use serde::{Deserialize, Serialize};
 
 use crate::history::Event;
 use crate::slots::Slot;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Kind {
     /// The last reference is overwritten, or freed with its holder.
     Lost,
@@ -19,7 +20,7 @@ pub enum Kind {
 }
 
 /// How an object comes to be without an owner, as far as stage one can tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Loss {
     /// On a path of the function that the object is followed through.
     Path,
@@ -61,7 +62,7 @@ impl Loss {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Candidate {
     pub function: FuncId,
     /// The call that makes the object.
@@ -69,7 +70,7 @@ pub struct Candidate {
     /// Which block of that call's effect it is.
     pub block: BlockId,
     pub family: FamilyId,
-    /// From that call down to the allocator: functions and lines.
+    /// From that call down to the allocator: functions, and lines as `Program::line_of` takes them.
     pub chain: Vec<(FuncId, u32)>,
     /// Where it is lost.
     pub place: InstId,

@@ -105,7 +105,7 @@ pub(crate) fn count_what_is_filled(view: &mut View<'_>, call: InstId, cells: &[C
         let (Some((ty, at)), Offset::Known(filled)) = (view.values.field(cell), cell.offset) else { continue };
         for field in &program.type_info(ty).fields {
             let sibling = Cell { offset: Offset::Known(filled - at as i64 + field.offset as i64), ..cell };
-            let is_counter = view.counters.contains(&(ty, field.offset));
+            let is_counter = view.survey.is_counter((ty, field.offset));
             if !is_counter || view.values.own_field(sibling).is_none() {
                 continue;
             }

@@ -24,7 +24,7 @@ pub struct ObjectStory {
     pub function: FuncId,
     pub call: InstId,
     pub line: u32,
-    /// From the call down to the allocator: functions and lines.
+    /// From the call down to the allocator: functions, and lines as `Program::line_of` takes them.
     pub chain: Vec<(FuncId, u32)>,
     /// The function that is called.
     pub callee: String,

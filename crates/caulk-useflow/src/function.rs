@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::rc::Rc;
 
-use caulk_ir::{BinaryOp, BlockId, Body, EntityVec, Inst, InstId, Operand, Step, Type};
+use caulk_ir::{BinaryOp, BlockId, Body, EntityVec, Inst, InstId, Operand, Step, Type, line_below};
 use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueId, ValueNode, ValueTable};
-use caulk_program::{FuncId, Outcome, Program, TypeId, copied_errnos};
+use caulk_program::{FuncId, Outcome, Program, copied_errnos};
 use caulk_rules::Rule;
 use caulk_summary::{Action, Depth, Destination, Guard, Subject, Summary};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -31,8 +31,7 @@ pub(crate) struct View<'a> {
     pub program: &'a Program,
     pub config: &'a UseflowConfig,
     pub modified: &'a Modified,
-    /// Fields that count something.
-    pub counters: &'a FxHashSet<(TypeId, u64)>,
+    pub survey: &'a Survey,
     pub id: FuncId,
 
     pub body: &'a Body,
@@ -129,7 +128,7 @@ impl<'a> View<'a> {
             program,
             config,
             modified: &survey.modified,
-            counters: &survey.counters,
+            survey,
             id,
 
             body,
@@ -330,6 +329,11 @@ impl<'a> View<'a> {
 
     pub(crate) fn line(&self, inst: InstId) -> u32 {
         self.body.place(inst).line
+    }
+
+    /// The line as the distance from the function's own ([`Program::line_of`]): what is kept stays the same when code above moves it.
+    pub(crate) fn line_below(&self, inst: InstId) -> u32 {
+        line_below(self.line(inst), self.program.function(self.id).line)
     }
 
     pub(crate) fn is_pointer_like(&self, inst: InstId) -> bool {

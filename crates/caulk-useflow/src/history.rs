@@ -1,9 +1,9 @@
 //! What happened to the objects of a function, event after event: the way to a candidate, and the answer to "why".
 
 use caulk_ir::InstId;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     Allocated,
     /// Existed before the function was entered.

@@ -4,7 +4,9 @@
 //! the values they have read may be others after a call. Flow-insensitive: one set for each function.
 
 use caulk_ir::{Body, Callee, Constant, Inst, InstId, Operand, Pointee, Step, Type};
-use caulk_program::{FuncId, GlobalVarId, Outcome, Program, TypeId};
+use caulk_program::reads::{Read, note};
+use caulk_program::{FuncId, GlobalVarId, Names, Outcome, Program, TypeId, mark};
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A place that is told apart from others over the whole program.
@@ -93,6 +95,30 @@ impl Modified {
         }
     }
 
+    /// What each function may write, as marks that do not depend on numbers.
+    pub(crate) fn marks(&self, names: &Names) -> Vec<u64> {
+        let mut places = vec![0u64; self.places.len()];
+        let name = |place: &Place| match place {
+            Place::Field(ty, offset) => mark(&(1, names.types.names[ty.0 as usize], offset)),
+            Place::Global(global) => mark(&(2, names.globals.names[global.0 as usize])),
+            Place::Plain => mark(&3),
+        };
+        self.places.iter().for_each(|(place, number)| places[*number as usize] = name(place));
+        let of_function = |function: usize| {
+            let mut sum = u64::from(self.calls_unknown[function]);
+            for (at, word) in self.set(FuncId(function as u32)).iter().enumerate() {
+                let mut word = *word;
+                while word != 0 {
+                    // Sums do not depend on the order of places.
+                    sum = sum.wrapping_add(places[at * 64 + word.trailing_zeros() as usize]);
+                    word &= word - 1;
+                }
+            }
+            sum
+        };
+        (0..self.calls_unknown.len()).into_par_iter().map(of_function).collect()
+    }
+
     fn set(&self, function: FuncId) -> &[u64] {
         let start = function.0 as usize * self.words;
         &self.sets[start..start + self.words]
@@ -105,6 +131,7 @@ impl Modified {
 
     /// Whether a function may write the place of this number.
     pub fn has(&self, function: FuncId, number: u32) -> bool {
+        note(Read::Writes(function));
         let bit = number as usize;
         self.set(function)[bit / 64] & (1 << (bit % 64)) != 0
     }
@@ -116,6 +143,7 @@ impl Modified {
 
     /// Whether a function may end up in code that nobody knows.
     pub fn calls_unknown(&self, function: FuncId) -> bool {
+        note(Read::Writes(function));
         self.calls_unknown[function.0 as usize]
     }
 }

@@ -3,6 +3,7 @@
 //! Much code asks whether a parameter is null though no caller passes one. The way on which it is null is none.
 
 use caulk_ir::{BlockId, Body, CompareOp, Constant, DominatorTree, EntityVec, Inst, InstId, Operand, Step};
+use caulk_program::reads::{Read, note};
 use caulk_program::{FuncId, Program};
 use rustc_hash::FxHashMap;
 
@@ -50,8 +51,14 @@ impl NonnullParams {
         }
     }
 
+    /// All parameters of a function that are never null.
+    pub(crate) fn mark(&self, function: FuncId) -> u64 {
+        self.0.get(function.0 as usize).copied().unwrap_or(0)
+    }
+
     /// Whether a parameter of a function is never null.
     pub fn has(&self, function: FuncId, param: u32) -> bool {
+        note(Read::Nonnull(function));
         param < MAX_PARAMS && self.0.get(function.0 as usize).is_some_and(|params| params & (1 << param) != 0)
     }
 }

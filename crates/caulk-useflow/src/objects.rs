@@ -91,7 +91,7 @@ fn fresh_block(
     mut before: FactList,
 ) -> Option<Fresh> {
     let event = history.add(NONE, call, Event::Allocated);
-    let mut chain = vec![(view.id, view.line(call))];
+    let mut chain = vec![(view.id, view.line_below(call))];
     chain.extend(block.chain.iter().copied().take(view.config.max_chain - 1));
     let mut object = Fresh {
         call,

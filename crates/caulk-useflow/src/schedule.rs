@@ -4,16 +4,19 @@
 //! the results of the round before, so the outcome does not depend on threads.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use caulk_ir::InstId;
 use caulk_memory::{AccessPath, PathRoot};
 use caulk_models::Models;
-use caulk_program::{FuncId, Program};
+use caulk_program::reads::{Read, note};
+use caulk_program::{FuncId, Marks, Names, Program};
 use caulk_rules::Rule;
 use caulk_summary::{Action, Guard, Subject, Summary};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 
 use crate::adopted::Adopted;
 use crate::callbacks::{Special, calls_parameters, special, special_calls};
@@ -26,12 +29,14 @@ use crate::destructors::unseen_by_destructors;
 use crate::emptied::emptied_fields;
 use crate::exceptions::{in_order, lets_out, throwing_calls};
 use crate::function::{is_impure, is_relevant};
+use crate::kept::{Keeping, Kept};
 use crate::library;
 use crate::overwrites::overwritten_slots;
 use crate::private_fields::lost_with_structures;
 use crate::slot_table::SlotTable;
 use crate::summarize::{Report, World, summarize};
 use crate::survey::{Survey, survey};
+use crate::table_marks::TableMarks;
 use crate::uncaught::drop_uncaught;
 use crate::unlinked::left_nodes;
 use crate::variadic::add_taken_arguments;
@@ -59,7 +64,33 @@ pub struct Statistics {
     pub longest_component: Duration,
 }
 
+/// Analyses a program.
 pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> Analysis {
+    let survey = survey(program, &config.rules);
+    let (reports, statistics) = bottom_up(&World { program, models, config, survey: &survey }, None);
+    whole_program(program, models, config, Analysis { reports, survey, statistics, ..Analysis::default() })
+}
+
+/// Analyses a program and uses what was kept of the last run, in which models and bounds must have been the same. The result is that of
+/// [`analyse`].
+pub fn analyse_keeping(
+    program: &Program,
+    models: &Models,
+    config: &UseflowConfig,
+    marks: &Marks,
+    kept: &mut Kept,
+) -> (Analysis, TableMarks) {
+    let survey = survey(program, &config.rules);
+    let keeping = Keeping::new(marks, &survey, std::mem::take(kept));
+    let (reports, statistics) = bottom_up(&World { program, models, config, survey: &survey }, Some(&keeping));
+    let (now, tables) = keeping.end();
+    *kept = now;
+    (whole_program(program, models, config, Analysis { reports, survey, statistics, ..Analysis::default() }), tables)
+}
+
+/// What each function does, by its own code and its callees' summaries.
+fn bottom_up(world: &World<'_>, keeping: Option<&Keeping<'_>>) -> (Vec<Report>, Statistics) {
+    let World { program, models, config, survey } = *world;
     let count = program.functions().len();
     let mut reports: Vec<Report> = vec![Report::default(); count];
     let mut known: Vec<bool> = vec![false; count];
@@ -75,14 +106,13 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
         known[function.0 as usize] = true;
     }
     let mut statistics = Statistics::default();
-    let survey = survey(program, &config.rules);
-    let world = World { program, models, config, survey: &survey };
+    let looker = Looker { world, keeping };
     for wave in waves(program, &survey.given) {
         let (large, small): (Vec<_>, Vec<_>) = wave.into_iter().partition(|c| c.len() > 1);
         let results: Vec<(FuncId, Outcome)> = small
             .par_iter()
             .with_max_len(4)
-            .map(|component| (component[0], analyse_one(&world, component[0], &reports, &known)))
+            .map(|component| (component[0], looker.look(component[0], &reports, &known)))
             .collect();
         for (function, outcome) in results {
             record(&mut reports, &mut known, &mut statistics, function, outcome);
@@ -90,12 +120,16 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
         for component in large {
             let start = Instant::now();
             statistics.largest_component = statistics.largest_component.max(component.len());
-            analyse_component(&world, component, &mut reports, &mut known, &mut statistics);
+            analyse_component(&looker, component, &mut reports, &mut known, &mut statistics);
             statistics.longest_component = statistics.longest_component.max(start.elapsed());
         }
     }
-    let opened = models.families().iter().map(|family| family.resource.is_some()).collect();
-    let mut analysis = Analysis { reports, survey, opened, statistics };
+    (reports, statistics)
+}
+
+/// What only the whole program shows.
+fn whole_program(program: &Program, models: &Models, config: &UseflowConfig, mut analysis: Analysis) -> Analysis {
+    analysis.opened = models.families().iter().map(|family| family.resource.is_some()).collect();
     let world = World { program, models, config, survey: &analysis.survey };
     let adopted = Adopted::new(program, &analysis, config.rules.is_on(Rule::AdoptedFields));
     config.rules.note(Rule::AdoptedFields, adopted.owned().len());
@@ -125,7 +159,8 @@ pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> An
     analysis
 }
 
-enum Outcome {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Outcome {
     Analysed(Box<Report>),
     /// Nothing to do; the report only says whether the function is pure.
     Skipped(Box<Report>),
@@ -146,9 +181,36 @@ fn record(reports: &mut [Report], known: &mut [bool], statistics: &mut Statistic
     }
 }
 
+/// Looks at functions, or knows from the last run what is to be seen.
+#[derive(Clone, Copy)]
+struct Looker<'l> {
+    world: &'l World<'l>,
+    keeping: Option<&'l Keeping<'l>>,
+}
+
+impl Looker<'_> {
+    fn look(&self, function: FuncId, reports: &[Report], known: &[bool]) -> Outcome {
+        let work = |world: &World<'_>| analyse_one(world, function, reports, known);
+        match self.keeping {
+            Some(keeping) => keeping.look(self.world, function, reports, known, work),
+            None => work(self.world),
+        }
+    }
+
+    /// The summary of a function is another now.
+    fn note_change(&self, function: FuncId) {
+        if let Some(keeping) = self.keeping {
+            keeping.note_change(function);
+        }
+    }
+}
+
 fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &[bool]) -> Outcome {
     let program = world.program;
-    let summary_of = |f: FuncId| known[f.0 as usize].then(|| &reports[f.0 as usize].summary);
+    let summary_of = |f: FuncId| {
+        note(Read::Summary(f));
+        known[f.0 as usize].then(|| &reports[f.0 as usize].summary)
+    };
     let calls_matter = program.call_sites(function).iter().any(|site| {
         let targets = program.targets(site);
         targets.is_empty() || targets.iter().any(|t| summary_of(*t).is_some_and(|s| !s.is_empty()))
@@ -195,16 +257,16 @@ fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &
 /// A cycle of the call graph: summaries start at "no effect" and grow, round after round. A round goes bottom-up as far as
 /// a cycle has a bottom, so that an effect passes through a long chain of calls in one round.
 fn analyse_component(
-    world: &World<'_>,
+    looker: &Looker<'_>,
     component: &[FuncId],
     reports: &mut [Report],
     known: &mut [bool],
     statistics: &mut Statistics,
 ) {
-    let program = world.program;
+    let program = looker.world.program;
     let levels = component_levels(program, component);
     let members: FxHashSet<FuncId> = component.iter().copied().collect();
-    let mut cycle = Cycle { world, levels, members: &members, settled: FxHashSet::default() };
+    let mut cycle = Cycle { looker, levels, members: &members, settled: FxHashSet::default() };
     let mut pending = cycle.rounds(members.clone(), reports, known, statistics);
     let is_cut: FxHashSet<FuncId> = pending.clone();
     let mut outdated: FxHashSet<FuncId> = FxHashSet::default();
@@ -213,6 +275,7 @@ fn analyse_component(
     while !pending.is_empty() {
         for function in sorted(&pending) {
             settle(program, function, &mut reports[function.0 as usize].summary);
+            looker.note_change(function);
             cycle.settled.insert(function);
         }
         let callers: Vec<FuncId> = pending.iter().flat_map(|f| program.callers(*f)).collect();
@@ -223,7 +286,7 @@ fn analyse_component(
     }
     // Nothing changes any more; what these lose is still to be found with what their callees do now.
     for function in sorted(&outdated) {
-        let (Outcome::Skipped(report) | Outcome::Analysed(report)) = analyse_one(world, function, reports, known);
+        let (Outcome::Skipped(report) | Outcome::Analysed(report)) = looker.look(function, reports, known);
         let known = &mut reports[function.0 as usize];
         let summary = std::mem::take(&mut known.summary);
         *known = Report { summary, ..*report };
@@ -232,13 +295,14 @@ fn analyse_component(
         statistics.analysed += 1;
         let report = &mut reports[function.0 as usize];
         report.summary.cut |= is_cut.contains(function);
+        looker.note_change(*function);
         statistics.cut += usize::from(report.summary.cut);
     }
 }
 
 /// A cycle of the call graph that is being analysed.
 struct Cycle<'c> {
-    world: &'c World<'c>,
+    looker: &'c Looker<'c>,
     levels: Vec<Vec<FuncId>>,
     members: &'c FxHashSet<FuncId>,
     /// Functions whose summaries do not change any more.
@@ -255,7 +319,8 @@ impl Cycle<'_> {
         known: &mut [bool],
         statistics: &mut Statistics,
     ) -> FxHashSet<FuncId> {
-        let (world, program) = (self.world, self.world.program);
+        let (looker, world) = (self.looker, self.looker.world);
+        let program = world.program;
         let not_known = Summary { impure: true, ..Summary::default() };
         for round in 0..world.config.max_rounds {
             statistics.rounds = statistics.rounds.max(round + 1);
@@ -269,7 +334,7 @@ impl Cycle<'_> {
                     waiting.remove(function);
                 }
                 let results: Vec<(FuncId, Outcome)> =
-                    now.par_iter().with_max_len(4).map(|f| (*f, analyse_one(world, *f, reports, known))).collect();
+                    now.par_iter().with_max_len(4).map(|f| (*f, looker.look(*f, reports, known))).collect();
                 for (function, outcome) in results {
                     let (Outcome::Skipped(mut report) | Outcome::Analysed(mut report)) = outcome;
                     let index = function.0 as usize;
@@ -281,6 +346,7 @@ impl Cycle<'_> {
                     let changed = report.summary != *before;
                     known[index] = true;
                     reports[index] = *report;
+                    looker.note_change(function);
                     if changed {
                         // Callers further up are still to come in this round; the others wait for the next.
                         waiting.extend(program.callers(function).filter(|c| self.members.contains(c)));
@@ -395,15 +461,25 @@ fn raise<'g>(program: &Program, home: &[usize], level: &mut [usize], besides: &d
 /// The summaries alone.
 impl Analysis {
     pub fn summary(&self, function: FuncId) -> &Summary {
+        note(Read::Summary(function));
         &self.reports[function.0 as usize].summary
     }
 
     pub(crate) fn special(&self, function: FuncId) -> &Special {
+        note(Read::Special(function));
         &self.reports[function.0 as usize].special
     }
 
     /// What a call does that is given functions by name, if that is known better than what its targets do in general.
     pub fn special_call(&self, function: FuncId, call: InstId) -> Option<&Summary> {
         special(self.special(function), call).map(|summary| &**summary)
+    }
+
+    /// The marks of a function's summary, and of what its calls do that are given functions by name.
+    pub fn marks(&self, names: &Arc<Names>, function: FuncId) -> (u64, u64) {
+        let report = &self.reports[function.0 as usize];
+        let special: Vec<(InstId, &Summary)> =
+            report.special.iter().map(|(inst, summary)| (*inst, &**summary)).collect();
+        (names.mark(&report.summary), if special.is_empty() { 0 } else { names.mark(&special) })
     }
 }

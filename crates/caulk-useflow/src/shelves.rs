@@ -9,12 +9,13 @@ use caulk_models::{Member, container_member};
 use caulk_program::{FuncId, Program, TypeId};
 use caulk_summary::{Destination, Subject};
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 
 use crate::function::View;
 use crate::slots::{Slot, type_at};
 
 /// What a function does with containers that are fields. All sorted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShelfUse {
     /// Containers that receive a fresh block which nothing else holds, with the line of the allocation.
     pub filled: Vec<(Slot, u32)>,

@@ -8,6 +8,7 @@ use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_program::{FuncId, TypeId};
 use caulk_summary::{Action, Depth, Destination, Guard, Subject, Summary};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::exceptions::is_destructor_call;
 use crate::function::{Resolved, View};
@@ -17,14 +18,14 @@ use crate::traffic::{Traffic, traffic};
 /// A field of a structure.
 pub type Slot = (TypeId, u64);
 
-/// Where an owning slot is filled first: a function and a line.
+/// Where an owning slot is filled first: a function, and a line as `Program::line_of` takes it.
 pub(crate) type Origin = (FuncId, u32);
 
 /// Owning slots by the type of their structure.
 pub(crate) type OwnedFields = FxHashMap<TypeId, Vec<(Slot, Origin)>>;
 
 /// What a function does with slots.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlotUse {
     /// Slots that receive fresh blocks, with the line of the allocation.
     pub filled: Vec<(Slot, u32)>,
@@ -69,7 +70,7 @@ impl SlotUse {
 }
 
 /// A structure of known type that a call frees, and nothing that it holds with it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Destroyed {
     pub call: InstId,
     pub ty: TypeId,
@@ -88,7 +89,7 @@ pub struct Destroyed {
 }
 
 /// A structure that a parameter points to, and of which a function frees fields.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Released {
     pub param: u32,
     pub ty: TypeId,

@@ -1,5 +1,6 @@
 //! One look at every body before anything is followed: what whole-program tables need of it.
 
+use caulk_program::reads::{Read, note};
 use caulk_program::{FuncId, GlobalVarId, Program, TypeId};
 use caulk_rules::{Rule, Rules};
 use rayon::prelude::*;
@@ -14,9 +15,9 @@ use crate::refcount::released_types;
 /// A function that releases a reference.
 #[derive(Debug)]
 pub struct Releasing {
-    function: FuncId,
+    pub(crate) function: FuncId,
     /// Globals that its own code names: it may walk through one to take the object out.
-    names: Vec<GlobalVarId>,
+    pub(crate) names: Vec<GlobalVarId>,
 }
 
 /// What is known of the program as a whole.
@@ -25,7 +26,7 @@ pub struct Survey {
     /// Types whose objects count their references, and the functions that release one.
     pub counted: FxHashMap<TypeId, Vec<Releasing>>,
     /// Fields that count something.
-    pub counters: FxHashSet<(TypeId, u64)>,
+    pub(crate) counters: FxHashSet<(TypeId, u64)>,
     /// Functions that each function gives away by name: those it gives them to may call them.
     pub given: Vec<Vec<FuncId>>,
     pub modified: Modified,
@@ -34,9 +35,16 @@ pub struct Survey {
 }
 
 impl Survey {
+    /// Whether a field counts something.
+    pub fn is_counter(&self, field: (TypeId, u64)) -> bool {
+        note(Read::Counters);
+        self.counters.contains(&field)
+    }
+
     /// Whether a global is a list of all objects of a type, from which one that counts its references is taken when its last goes.
     /// A tree or table that releases what it has is an owner like any other.
     pub(crate) fn is_registry(&self, ty: TypeId, global: GlobalVarId) -> bool {
+        note(Read::Counted(ty));
         let releasing = self.counted.get(&ty).into_iter().flatten();
         releasing
             .into_iter()

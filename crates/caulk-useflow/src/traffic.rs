@@ -4,13 +4,14 @@ use caulk_ir::{CallData, Inst, InstId, Operand, Type};
 use caulk_memory::{Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_program::{CallKind, FuncId, Program};
 use caulk_summary::{Destination, Guard, Subject};
+use serde::{Deserialize, Serialize};
 
 use crate::adopted::{Adoptions, adopted_parameter, note_given};
 use crate::function::{CallEffect, View};
 use crate::slots::Slot;
 
 /// What a function does with the contents of fields, besides allocating and freeing them. All sorted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Fields that receive something that is neither a fresh block, null, nor a constructor's parameter: it may be another's.
     pub foreign: Vec<Slot>,

@@ -9,6 +9,7 @@ use caulk_models::FamilyId;
 use caulk_program::{FuncId, GlobalVarId, TypeId};
 use caulk_summary::{BlockId, Destination, Subject};
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 
 use crate::alternative::{Alternative, Status};
 use crate::candidate::{Candidate, Kind, Loss};
@@ -20,7 +21,7 @@ use crate::slots::Slot;
 use crate::summarize::{Fate, Summarizer};
 
 /// A node that a function takes out of a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unlink {
     pub store: InstId,
     /// The field that links nodes.
@@ -32,7 +33,7 @@ pub struct Unlink {
 }
 
 /// What pointed to the node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Place {
     /// The link of the node before, or whatever a pointer that walks along the links points to.
     Link,
@@ -41,7 +42,7 @@ pub enum Place {
     Global(GlobalVarId),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
     /// Freed on some way.
     Freed,

@@ -1,19 +1,20 @@
 //! From the arguments to lowered units, telling the user what was lost on the way.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use caulk_capture::{CompileJob, Duplicates, Job, JobList, Request, collect};
-use caulk_explore::{Exploration, ExploreConfig, explore as run_stage_two};
-use caulk_frontend::{LostUnit, read_units_over};
+use caulk_explore::{Exploration, ExploreConfig, explore as run_stage_two, explore_keeping};
+use caulk_frontend::{LostUnit, read_units_keeping, read_units_over};
 use caulk_ir::PackedUnit;
 use caulk_ir::entity::Entity;
 use caulk_models::Models;
 use caulk_process::{Limits, Runner};
-use caulk_program::{FuncId, Program, ProgramConfig, UnitId, UnitInput};
+use caulk_program::{FuncId, Marks, Program, ProgramConfig, UnitId, UnitInput};
 use caulk_report::{ReportConfig, terminal};
 use caulk_rules::Rule;
-use caulk_useflow::{Analysis, UseflowConfig};
+use caulk_useflow::{Analysis, UseflowConfig, analyse_keeping};
 
 use crate::arguments::{InputOptions, ModelOptions};
 use crate::caches::{self, Origins};
@@ -51,7 +52,7 @@ pub(crate) struct Read {
 }
 
 pub(crate) struct ReadUnit {
-    pub unit: PackedUnit,
+    pub unit: Arc<PackedUnit>,
     /// The object file it is compiled to, where the database says so.
     pub output_hint: Option<String>,
 }
@@ -114,10 +115,14 @@ fn read_jobs(list: JobList, options: &InputOptions, with_neighbours: bool) -> Re
     let config = caches::front_end(options, &list.root)?;
     let started = SystemTime::now();
     let bar = progress::bar(list.jobs.len(), "reading", options.quiet);
-    let results = read_units_over(&list.jobs, &config, &options.overlay, &|job: &Job| {
+    let done = |job: &Job| {
         bar.set_message(terminal::piece(job.display()));
         bar.inc(1);
-    })?;
+    };
+    let results = match options.kept.project() {
+        Some(project) => read_units_keeping(&list.jobs, &config, &options.overlay, &project.units, &done),
+        None => read_units_over(&list.jobs, &config, &options.overlay, &done),
+    }?;
     bar.finish_and_clear();
     let is_bare = list.databases.is_empty();
     let context = if with_neighbours && is_bare {
@@ -297,13 +302,32 @@ pub(crate) fn analyse_with(options: &InputOptions, models: Models, config: Usefl
     let program = link(&mut read, options)?;
     let config = UseflowConfig { rules: options.rules.clone(), ..config };
     let spinner = progress::spinner("stage one", options.quiet);
-    let mut analysis = in_pool(options, || caulk_useflow::analyse(&program, &models, &config))?;
+    let mut analysis = in_pool(options, || stage_one(options, &program, &models, &config))?;
     spinner.finish_and_clear();
     // What context loses was not asked for.
     for function in program.functions().filter(|f| read.is_context(program.function(*f).unit)) {
         analysis.reports[function.0 as usize].candidates.clear();
     }
     Ok(Analysed { read, program, models, config, analysis })
+}
+
+/// Stage one, with what the last analysis has kept.
+fn stage_one(options: &InputOptions, program: &Program, models: &Models, config: &UseflowConfig) -> Analysis {
+    let Some(project) = options.kept.project() else { return caulk_useflow::analyse(program, models, config) };
+    let results = &mut *project.results();
+    results.marks = Marks::new(program, &mut results.shapes);
+    let (analysis, tables) = analyse_keeping(program, models, config, &results.marks, &mut results.useflow);
+    results.tables = tables;
+    analysis
+}
+
+/// Stage two, likewise.
+fn stage_two(options: &InputOptions, analysed: &Analysed, bounds: &ExploreConfig) -> Exploration {
+    let Analysed { program, config, analysis, .. } = analysed;
+    let Some(project) = options.kept.project() else { return run_stage_two(program, config, analysis, bounds) };
+    let results = &mut *project.results();
+    let tables = (&results.marks, &results.tables);
+    explore_keeping(program, config, analysis, bounds, tables, &mut results.explore)
 }
 
 /// Stage two uses the rules that stage one used.
@@ -313,10 +337,9 @@ pub(crate) fn explore_config(config: &UseflowConfig) -> ExploreConfig {
 
 /// Runs stage two on what stage one found.
 pub(crate) fn explore(options: &InputOptions, analysed: &Analysed) -> Result<Exploration, Error> {
-    let Analysed { program, config, analysis, .. } = analysed;
     let spinner = progress::spinner("stage two", options.quiet);
-    let bounds = ExploreConfig { wants_inputs: options.wants_inputs, ..explore_config(config) };
-    let exploration = in_pool(options, || run_stage_two(program, config, analysis, &bounds));
+    let bounds = ExploreConfig { wants_inputs: options.wants_inputs, ..explore_config(&analysed.config) };
+    let exploration = in_pool(options, || stage_two(options, analysed, &bounds));
     spinner.finish_and_clear();
     exploration
 }

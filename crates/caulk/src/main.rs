@@ -16,6 +16,7 @@ mod date;
 mod error;
 mod fixing;
 mod input;
+mod kept;
 mod message;
 mod neighbours;
 mod output;

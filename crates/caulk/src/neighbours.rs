@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use caulk_capture::{
     CompileJob, Job, JobList, Lacking, NeighbourConfig, PathGlobs, find_neighbours, jobs_from_sources, skip,
@@ -23,7 +24,7 @@ const MAX_TOLD: usize = 4;
 /// What was read besides what was named.
 #[derive(Default)]
 pub(crate) struct Context {
-    pub units: Vec<PackedUnit>,
+    pub units: Vec<Arc<PackedUnit>>,
     /// Symbols of variables in them that no source nearby writes.
     pub settled: Vec<String>,
 }
@@ -133,7 +134,7 @@ impl Named {
 struct Neighbour {
     source: PathBuf,
     display: String,
-    unit: PackedUnit,
+    unit: Arc<PackedUnit>,
     /// What it defines that was lacking, by symbol.
     needed: Vec<String>,
 }

@@ -1,108 +1,11 @@
-//! `caulk lsp`, as an editor sees it: a client that speaks the protocol over standard input and output.
+//! `caulk lsp`, as an editor sees it.
 
+mod client;
 mod project;
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
-
+use client::Client;
 use project::{LEAK, Project, find};
 use serde_json::{Value, json};
-
-struct Client {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-    next: i64,
-    /// Notifications that came while an answer was waited for.
-    seen: Vec<Value>,
-}
-
-impl Client {
-    fn start(project: &Project) -> Self {
-        let mut command = project.command(&["lsp", "--no-cache"]);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("caulk can be run");
-        let input = child.stdin.take().expect("piped");
-        let output = BufReader::new(child.stdout.take().expect("piped"));
-        let mut client = Self { child, input, output, next: 0, seen: Vec::new() };
-        let answer = client.ask(
-            "initialize",
-            json!({ "processId": null, "rootUri": null, "capabilities": { "window": { "workDoneProgress": true } } }),
-        );
-        assert_eq!(answer["result"]["serverInfo"]["name"], "caulk", "{answer}");
-        client.tell("initialized", json!({}));
-        client
-    }
-
-    fn send(&mut self, message: &Value) {
-        let text = message.to_string();
-        write!(self.input, "Content-Length: {}\r\n\r\n{text}", text.len()).expect("the server reads");
-        self.input.flush().expect("the server reads");
-    }
-
-    fn tell(&mut self, method: &str, params: Value) {
-        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
-    }
-
-    fn post(&mut self, method: &str, params: Value) -> i64 {
-        self.next += 1;
-        self.send(&json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params }));
-        self.next
-    }
-
-    fn read(&mut self) -> Value {
-        let mut length = 0;
-        loop {
-            let mut line = String::new();
-            assert!(self.output.read_line(&mut line).expect("text") > 0, "the server has gone");
-            match line.trim() {
-                "" => break,
-                header => {
-                    if let Some(number) = header.strip_prefix("Content-Length: ") {
-                        length = number.parse().expect("a number");
-                    }
-                }
-            }
-        }
-        let mut body = vec![0; length];
-        self.output.read_exact(&mut body).expect("as long as it says");
-        serde_json::from_slice(&body).expect("JSON")
-    }
-
-    /// The next message that is wanted; requests of the server are granted, notifications kept.
-    fn wait(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
-        if let Some(at) = self.seen.iter().position(&is_wanted) {
-            return self.seen.remove(at);
-        }
-        loop {
-            let message = self.read();
-            if is_wanted(&message) {
-                return message;
-            }
-            if message.get("id").is_some() && message.get("method").is_some() {
-                self.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": null }));
-            } else {
-                self.seen.push(message);
-            }
-        }
-    }
-
-    fn ask(&mut self, method: &str, params: Value) -> Value {
-        let id = self.post(method, params);
-        self.wait(|message| message["id"] == id && message.get("method").is_none())
-    }
-
-    /// The diagnostics that are published next.
-    fn diagnostics(&mut self) -> Value {
-        self.wait(|message| message["method"] == "textDocument/publishDiagnostics")["params"].take()
-    }
-
-    fn stop(mut self) {
-        let answer = self.ask("shutdown", Value::Null);
-        assert!(answer.get("error").is_none(), "{answer}");
-        self.tell("exit", Value::Null);
-        assert!(self.child.wait().expect("it ends").success());
-    }
-}
 
 fn leaking() -> Project {
     Project::with_database(&[("a.c", LEAK)], &["a.c"])

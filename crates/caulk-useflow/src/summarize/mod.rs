@@ -26,6 +26,7 @@ use crate::survey::Survey;
 use crate::unlinked::Unlink;
 
 use self::hand_out::Owners;
+use serde::{Deserialize, Serialize};
 
 mod ends;
 mod given;
@@ -36,7 +37,7 @@ mod views;
 pub(crate) use ends::Fate;
 
 /// What stage one found out about a function.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Report {
     pub summary: Summary,
     pub candidates: Vec<Candidate>,
@@ -51,6 +52,7 @@ pub struct Report {
     /// Nodes taken out of lists.
     pub unlinks: Vec<Unlink>,
     /// What calls do that are given functions by name.
+    #[serde(with = "crate::kept::shared")]
     pub special: Special,
     /// Calls that may end in an exception. Sorted.
     pub throwing: Vec<(InstId, Throws)>,
@@ -318,13 +320,13 @@ impl<'a> Summarizer<'a> {
     /// The structure that a fresh block is, as far as the function tells.
     fn note_made(&mut self, object: &Fresh) {
         let ty = object.first.own.and_then(|own| whole_structure(&self.view, own));
-        self.report.slots.made.extend(ty.map(|ty| (ty, self.view.line(object.call))));
+        self.report.slots.made.extend(ty.map(|ty| (ty, self.view.line_below(object.call))));
     }
 
     /// Fields that hold a fresh block alone when the function is left; links between nodes, which hold one of several
     /// references, own nothing.
     fn note_filled_slots(&mut self, object: &Fresh, exits: &[Exit], left_in: &[Cell]) {
-        let line = self.view.line(object.call);
+        let line = self.view.line_below(object.call);
         // Several cells at one offset are one field that is known by several ways to its structure.
         let is_one_field = |cells: &[Cell]| cells.windows(2).all(|pair| pair[0].offset == pair[1].offset);
         let live = || exits.iter().map(|(_, a)| a).filter(|a| a.status == Status::Live);

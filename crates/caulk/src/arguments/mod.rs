@@ -16,6 +16,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use caulk_files::Destination;
 
+use crate::kept::Kept;
+
 pub(crate) use check::{
     AllocFailureArgument, CheckOptions, ColorArgument, ConfidenceArgument, ReportFormat, ResourcesArgument,
 };
@@ -226,6 +228,10 @@ pub(crate) struct InputOptions {
     /// Texts that are read in place of files.
     #[arg(skip)]
     pub overlay: Overlay,
+
+    /// What stays in memory from one analysis to the next.
+    #[arg(skip)]
+    pub kept: Kept,
 
     /// Witnesses say what their paths need of a function's inputs.
     #[arg(skip)]

@@ -63,7 +63,7 @@ fn write_candidate(analysed: &Analysed, candidate: &Candidate, out: &mut Output)
     let file = show::path(unit.files.get(place.file).map_or("?", |f| unit.str(*f)));
     // What a field holds is allocated elsewhere: where it was first put there.
     let made = match (candidate.loss.slot(), candidate.chain.first()) {
-        (Some(_), Some((_, line))) => *line,
+        (Some(_), Some(&(function, below))) => program.line_of(function, below),
         _ => body.place(candidate.allocation).line,
     };
     let variable = match candidate.loss.slot() {
@@ -75,8 +75,11 @@ fn write_candidate(analysed: &Analysed, candidate: &Candidate, out: &mut Output)
         Kind::Forgotten => "forgotten",
         Kind::AtExit => "still held at exit",
     };
-    let chain: Vec<String> =
-        candidate.chain.iter().map(|(f, line)| format!("{}:{line}", program.function(*f).name)).collect();
+    let chain: Vec<String> = candidate
+        .chain
+        .iter()
+        .map(|(f, below)| format!("{}:{}", program.function(*f).name, program.line_of(*f, *below)))
+        .collect();
     out.line(format_args!(
         "{file}:{}:{}: {variable} {kind} in {}, allocated at line {} [{}]{}{}",
         place.line,

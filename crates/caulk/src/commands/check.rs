@@ -17,6 +17,7 @@ use caulk_report::{
 };
 
 use caulk_models::{Family, Models, Resource};
+use caulk_program::mark;
 use caulk_useflow::{Candidate, UseflowConfig, swallowed};
 
 use super::second_opinion::Contradicted;
@@ -36,6 +37,9 @@ use crate::scope::Wanted;
 
 /// Largest baseline read: a hundred bytes a finding make that more than half a million.
 const MAX_BASELINE: u64 = 64 << 20;
+
+/// Largest file of models that is compared with the one before; a larger one is refused anyway.
+const MAX_MODELS: u64 = 64 << 20;
 
 /// What a check came to.
 pub(crate) struct Checked {
@@ -277,8 +281,16 @@ pub(crate) fn analyse(
         ResourcesArgument::All => &[Resource::Stream, Resource::Handle, Resource::Descriptor],
     };
     let known = if resources.contains(&Resource::Descriptor) { Models::with_descriptors() } else { Models::bundled() };
+    if let Some(project) = input.kept.project() {
+        project.results().for_models(mark(&model_texts(models)));
+    }
     let models = known.and_files(&models.models)?;
     input::analyse_with(input, models, UseflowConfig { at_exit: true, resources, ..UseflowConfig::default() })
+}
+
+/// The user's models as they are now: what was found out with others does not hold.
+fn model_texts(options: &ModelOptions) -> Vec<Option<Vec<u8>>> {
+    options.models.iter().map(|path| caulk_files::read(path, MAX_MODELS).ok()).collect()
 }
 
 fn selection(options: &CheckOptions, read: &Read) -> Selection {

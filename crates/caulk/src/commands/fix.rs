@@ -10,6 +10,7 @@ use super::check::{self, Checked, Purpose};
 use crate::arguments::{FixOptions, ReportFormat};
 use crate::error::{Error, Exit};
 use crate::fixing::{self, Fixes, Unfixed};
+use crate::kept::Kept;
 use crate::message::tell;
 use crate::output::Output;
 
@@ -26,9 +27,12 @@ pub(crate) fn run(options: &FixOptions) -> Result<Exit, Error> {
     if let Some(place) = &options.check.output {
         place.check().map_err(|source| Error::Write { path: place.to_string(), source })?;
     }
-    let checked = check::check(&options.check, Purpose::Fixes)?;
+    // Every proposal is analysed with the whole program, most of which it does not reach.
+    let mut check_options = options.check.clone();
+    check_options.input.kept = Kept::new();
+    let checked = check::check(&check_options, Purpose::Fixes)?;
     let findings = chosen(&checked, &options.finding)?;
-    let fixes = fixing::fixes(&options.check, &checked, &findings, options.each)?;
+    let fixes = fixing::fixes(&check_options, &checked, &findings, options.each)?;
     let texts = &fixes.texts;
     if options.apply {
         write(&checked.analysed.read.root, &checked.sources, texts, fixing::max_source())?;

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::time::Instant;
 
 use caulk_fix::propose;
 use caulk_frontend::Overlay;
 use caulk_lsp::{Engine, Replacement, Texts, serve};
 use caulk_report::source::SourceFile;
-use caulk_report::{Finding, rules};
+use caulk_report::{Finding, Report, Run, json, rules};
 use caulk_summary::print;
 
 use super::check::{Checked, Purpose, check};
@@ -15,10 +16,12 @@ use super::why;
 use crate::arguments::{CheckOptions, LspOptions};
 use crate::error::{Error, Exit};
 use crate::fixing;
+use crate::kept::Kept;
 
 pub(crate) fn run(options: &LspOptions) -> Result<Exit, Error> {
     let mut options = options.check.clone();
     options.input.quiet = true;
+    options.input.kept = Kept::new();
     serve(move || Project { options, checked: None }, env!("CARGO_PKG_VERSION"))
         .map_err(|error| Error::Usage(error.to_string()))?;
     Ok(Exit::Clean)
@@ -37,10 +40,13 @@ impl Project {
 }
 
 impl Engine for Project {
-    fn analyse(&mut self, texts: &Texts) -> Result<(), String> {
+    fn analyse(&mut self, texts: &Texts) -> Result<String, String> {
+        let start = Instant::now();
         self.options.input.overlay = Overlay::new(texts.clone());
+        self.options.input.rules = self.options.input.rules.counting_apart();
         self.checked = Some(check(&self.options, Purpose::Fixes).map_err(|error| error.to_string())?);
-        Ok(())
+        let again = self.options.input.kept.project().map(|project| project.results().in_words()).unwrap_or_default();
+        Ok(format!("analysed in {:.1} s{again}", start.elapsed().as_secs_f64()))
     }
 
     fn root(&self) -> Option<PathBuf> {
@@ -74,6 +80,12 @@ impl Engine for Project {
         let checked = self.checked.as_ref()?;
         let said = why::allocated(&checked.analysed, &checked.sources, file, line);
         (!said.is_empty()).then(|| format!("```text\n{}```", said.concat()))
+    }
+
+    fn report(&self) -> Option<String> {
+        // When it was made has no part in what was found.
+        let report = Report { run: Run::default(), ..self.checked.as_ref()?.report.clone() };
+        Some(json::render(&report))
     }
 
     fn proposed(&self, fingerprint: &str) -> Option<String> {

@@ -185,6 +185,7 @@ impl Answer<'_> {
         let program = &self.analysed.program;
         let below = story.chain.get(1..).unwrap_or_default();
         let Some((last, line)) = below.last() else { return story.callee.clone() };
+        let line = program.line_of(*last, *line);
         let mut names: Vec<&str> = below.iter().map(|(f, _)| program.function(*f).name).collect();
         if names.len() > MAX_CHAIN {
             names.splice(2..names.len() - 2, ["..."]);
@@ -211,8 +212,8 @@ impl Answer<'_> {
             };
             let rank = if candidate.hidden { ", held back" } else { "" };
             text.line(format_args!("  lost at {} - candidate{rank}: {how}", self.line));
-            for (function, line) in candidate.chain.iter().take(1) {
-                let info = program.function(*function);
+            for (function, below) in candidate.chain.iter().take(1) {
+                let (info, line) = (program.function(*function), program.line_of(*function, *below));
                 let file = show::path(info.file.unwrap_or("?"));
                 text.line(format_args!("      filled in {} ({file}:{line})", info.name));
             }

@@ -1,0 +1,220 @@
+//! What stage two keeps of a program for the next run: verdicts, and guarded summaries of callees.
+//!
+//! As in stage one, everything is kept with what was asked for it and the marks of the answers. Guarded summaries are in terms of a program's
+//! own numbers: where these have changed, only so much is kept of one as tells whether it is still the same.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use caulk_program::reads::{Read, recorded};
+use caulk_program::{FuncId, Marks, Names};
+use caulk_rules::Rule;
+use caulk_useflow::{Analysis, TableMarks};
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::effect_cache::{EffectCache, Given};
+use crate::effects::Effects;
+use crate::verdict::Verdict;
+
+/// A guarded summary: whose it is, and the number of the constants it is for.
+pub(crate) type EffectKey = (FuncId, u32);
+
+/// What was found out in the last run.
+#[derive(Debug, Default)]
+pub struct Kept {
+    ground: u64,
+    names: Arc<Names>,
+    functions: FxHashMap<FuncId, Arc<Explored>>,
+    effects: FxHashMap<EffectKey, Arc<Made>>,
+    /// Sets of constants, by number from 1 on.
+    givens: Vec<Given>,
+    /// Functions whose verdicts were kept from the run before, and those that were explored.
+    pub reused: usize,
+    pub made: usize,
+}
+
+/// The verdicts of one function.
+#[derive(Debug)]
+pub(crate) struct Explored {
+    reads: Vec<(Read, u64)>,
+    /// The mark of its candidates.
+    candidates: u64,
+    pub verdicts: Vec<Verdict>,
+    pub steps: usize,
+    counts: Vec<(Rule, u64)>,
+}
+
+/// A guarded summary, and what it rests on.
+#[derive(Debug, Default)]
+pub(crate) struct Made {
+    /// None: of another program. None inside: the function has too many outcomes.
+    pub effects: Option<Option<Arc<Effects>>>,
+    reads: Vec<(Read, u64)>,
+    counts: Vec<(Rule, u64)>,
+}
+
+impl Made {
+    /// One that is not kept.
+    pub(crate) fn alone(effects: Option<Arc<Effects>>) -> Self {
+        Self { effects: Some(effects), ..Self::default() }
+    }
+}
+
+impl Kept {
+    /// The same for a program in which things may have other numbers. What mentions something that is gone is dropped.
+    fn renumbered(self, names: &Arc<Names>) -> Self {
+        if self.names == *names {
+            return self;
+        }
+        let (before, now) = (&self.names, names);
+        let function = |id: &FuncId| now.decode::<FuncId>(&before.encode(id));
+        let explored = |(id, old): (&FuncId, &Arc<Explored>)| {
+            let (reads, verdicts) = now.decode(&before.encode(&(&old.reads, &old.verdicts)))?;
+            let (candidates, steps, counts) = (old.candidates, old.steps, old.counts.clone());
+            Some((function(id)?, Arc::new(Explored { reads, candidates, verdicts, steps, counts })))
+        };
+        let made = |(key, old): (&EffectKey, &Arc<Made>)| {
+            let reads = now.decode(&before.encode(&old.reads))?;
+            Some(((function(&key.0)?, key.1), Arc::new(Made { effects: None, reads, counts: old.counts.clone() })))
+        };
+        let functions = self.functions.par_iter().filter_map(explored).collect();
+        let effects = self.effects.par_iter().filter_map(made).collect();
+        Self { names: Arc::clone(names), functions, effects, ..self }
+    }
+}
+
+/// A run that keeps what it finds out.
+pub(crate) struct Keeping<'k> {
+    marks: &'k Marks,
+    tables: &'k TableMarks,
+    analysis: &'k Analysis,
+    /// By function: its summary, and its calls that are given functions by name.
+    summaries: Vec<(u64, u64)>,
+    old: Kept,
+    /// Whether guarded summaries of the last run hold, as far as was asked.
+    holding: Mutex<FxHashMap<EffectKey, bool>>,
+}
+
+impl<'k> Keeping<'k> {
+    pub(crate) fn new(marks: &'k Marks, tables: &'k TableMarks, analysis: &'k Analysis, old: Kept) -> Self {
+        let old = if old.ground == marks.ground { old.renumbered(&marks.names) } else { Kept::default() };
+        let functions = 0..analysis.reports.len();
+        let summaries = functions.into_par_iter().map(|f| analysis.marks(&marks.names, FuncId(f as u32))).collect();
+        Self { marks, tables, analysis, summaries, old, holding: Mutex::default() }
+    }
+
+    /// The sets of constants of the last run, in the order of their numbers.
+    pub(crate) fn givens(&self) -> &[Given] {
+        &self.old.givens
+    }
+
+    fn answer(&self, effects: &EffectCache, read: Read) -> Option<u64> {
+        match read {
+            Read::Summary(f) => Some(self.summaries[f.0 as usize].0),
+            Read::Special(f) => Some(self.summaries[f.0 as usize].1),
+            // Asked for in this run, or kept and still the same.
+            Read::Effects(f, given) => {
+                (effects.made((f, given)).is_some() || self.holds(effects, (f, given))).then_some(1)
+            }
+            Read::Executed(..) | Read::MayAsk(..) | Read::Cycle(..) => effects.answer(read).map(u64::from),
+            _ => self.tables.of(self.marks, &self.analysis.survey, read),
+        }
+    }
+
+    fn all_hold(&self, effects: &EffectCache, reads: &[(Read, u64)]) -> bool {
+        reads.iter().all(|(read, mark)| match read {
+            Read::Effects(f, given) => self.holds(effects, (*f, *given)),
+            _ => self.answer(effects, *read) == Some(*mark),
+        })
+    }
+
+    /// Whether a guarded summary of the last run is the same in this one.
+    fn holds(&self, effects: &EffectCache, key: EffectKey) -> bool {
+        if let Some(known) = self.holding.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return *known;
+        }
+        let made = self.old.effects.get(&key);
+        let holds = made.is_some_and(|made| self.all_hold(effects, &made.reads));
+        self.holding.lock().unwrap_or_else(PoisonError::into_inner).insert(key, holds);
+        holds
+    }
+
+    /// A guarded summary of the last run, or what `work` makes.
+    pub(crate) fn effects(
+        &self,
+        effects: &EffectCache,
+        key: EffectKey,
+        work: impl FnOnce() -> (Option<Arc<Effects>>, Vec<(Rule, u64)>),
+    ) -> Arc<Made> {
+        if self.holds(effects, key)
+            && let Some(made) = self.old.effects.get(&key).filter(|made| made.effects.is_some())
+        {
+            return Arc::clone(made);
+        }
+        let ((made, counts), reads) = recorded(work);
+        Arc::new(Made { effects: Some(made), reads: self.marked(effects, reads), counts })
+    }
+
+    fn marked(&self, effects: &EffectCache, reads: Vec<Read>) -> Vec<(Read, u64)> {
+        // What has no mark has none in the next run either, so that what rests on it does not hold there.
+        reads.into_iter().map(|read| (read, self.answer(effects, read).unwrap_or(u64::MAX))).collect()
+    }
+
+    /// The verdicts of a function's candidates: those of the last run, or what `work` finds.
+    pub(crate) fn explored(
+        &self,
+        effects: &EffectCache,
+        function: FuncId,
+        work: impl FnOnce() -> (Vec<Verdict>, usize, Vec<(Rule, u64)>),
+    ) -> Arc<Explored> {
+        let report = &self.analysis.reports[function.0 as usize];
+        let candidates = self.marks.names.mark(&(&report.candidates, &report.throwing));
+        let is_same = |old: &&Arc<Explored>| old.candidates == candidates && self.all_hold(effects, &old.reads);
+        if let Some(old) = self.old.functions.get(&function).filter(is_same) {
+            return Arc::clone(old);
+        }
+        let ((verdicts, steps, counts), reads) = recorded(work);
+        Arc::new(Explored { reads: self.marked(effects, reads), candidates, verdicts, steps, counts })
+    }
+
+    /// What the next run may use, and what rules did in all that this run rests on.
+    pub(crate) fn end(self, effects: &EffectCache, explored: &[(FuncId, Arc<Explored>)]) -> (Kept, Vec<(Rule, u64)>) {
+        let mut counts: Vec<(Rule, u64)> = Vec::new();
+        let mut used: FxHashMap<EffectKey, Arc<Made>> = FxHashMap::default();
+        let mut seen: FxHashSet<EffectKey> = FxHashSet::default();
+        let mut work: Vec<EffectKey> = Vec::new();
+        let asked = |reads: &[(Read, u64)]| -> Vec<EffectKey> {
+            let key = |(read, _): &(Read, u64)| match read {
+                Read::Effects(f, given) => Some((*f, *given)),
+                _ => None,
+            };
+            reads.iter().filter_map(key).collect()
+        };
+        for (_, explored) in explored {
+            counts.extend(&explored.counts);
+            work.extend(asked(&explored.reads));
+        }
+        while let Some(key) = work.pop() {
+            if !seen.insert(key) {
+                continue;
+            }
+            let Some(made) = effects.made(key).or_else(|| self.old.effects.get(&key).cloned()) else { continue };
+            counts.extend(&made.counts);
+            work.extend(asked(&made.reads));
+            used.insert(key, made);
+        }
+        let is_old =
+            |(f, now): &&(FuncId, Arc<Explored>)| self.old.functions.get(f).is_some_and(|old| Arc::ptr_eq(old, now));
+        let reused = explored.iter().filter(is_old).count();
+        let kept = Kept {
+            ground: self.marks.ground,
+            names: Arc::clone(&self.marks.names),
+            functions: explored.iter().cloned().collect(),
+            effects: used,
+            givens: effects.givens(),
+            reused,
+            made: explored.len() - reused,
+        };
+        (kept, counts)
+    }
+}
