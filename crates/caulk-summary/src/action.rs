@@ -161,7 +161,7 @@ pub struct ParamCall {
 }
 
 /// How much is known of an exception that may leave a function or a call. Ordered by that.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Throws {
     /// None, or one for lack of memory.
     #[default]
