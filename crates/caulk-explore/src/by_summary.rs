@@ -1,7 +1,7 @@
 //! Calls by stage one's summaries: what a callee does to the object, what it writes, and what it gives back.
 
 use caulk_ir::Type;
-use caulk_memory::{AccessPath, Offset, Relation};
+use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
 use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
 use caulk_summary::{Action, BlockId, Case, Decision, Depth, Destination, Guard, Room, Subject, Summary};
@@ -281,11 +281,20 @@ impl Machine<'_> {
                     state.trail.add(site.inst, Event::FreedWithHolder);
                 }
             }
+            // A callee stores nothing where it is given no place.
+            Destination::Store(to) if self.is_no_place(site, to) => {}
             Destination::Store(to) => match self.place_for(state, site, result, to) {
                 Some((address, class)) => self.store(state, address, value, Type::Ptr, class, site.inst),
                 None => self.settle(state, Fate::Kept),
             },
         }
+    }
+
+    /// Whether a path starts at an argument that is null.
+    fn is_no_place(&self, site: &Site<'_>, path: &AccessPath) -> bool {
+        let PathRoot::Param(index) = path.root else { return false };
+        let argument = site.args.get(index as usize).filter(|_| !path.steps.is_empty());
+        argument.is_some_and(|argument| self.pool.as_const(*argument) == Some(0))
     }
 
     /// Whether a callee that frees what holds the object does not get to it.

@@ -36,6 +36,9 @@ pub struct Cell {
 /// Loads nest this deep before a value counts as opaque (SPARROW's k).
 const MAX_LOADS: u8 = 4;
 
+/// Choices nest this deep in macros that allocate.
+const MAX_CHOICES: u32 = 4;
+
 #[derive(Debug, Default)]
 pub struct ValueTable {
     nodes: Vec<ValueNode>,
@@ -178,7 +181,9 @@ impl ValueTable {
                 ValueNode::Load(_, Offset::Any) => return false,
                 ValueNode::Load(base, Offset::Known(_)) => id = base,
                 ValueNode::Opaque(inst) => {
-                    return !matches!(body.insts[inst], Inst::Phi { .. } | Inst::Select { .. } | Inst::Load { .. });
+                    let is_choice = matches!(body.insts[inst], Inst::Phi { .. } | Inst::Select { .. });
+                    let is_exact = !is_choice && !matches!(body.insts[inst], Inst::Load { .. });
+                    return is_exact || (is_choice && is_one_result(body, inst.into(), MAX_CHOICES));
                 }
                 _ => return true,
             }
@@ -380,6 +385,20 @@ impl Builder<'_> {
         }
         let base = self.table.intern(ValueNode::Load(cell.base, cell.offset), depth + 1);
         Some(Cell { base, offset: Offset::ZERO })
+    }
+}
+
+/// Whether a value is the result of one of several calls that come before it: what was allocated in one of two ways is one block.
+fn is_one_result(body: &Body, value: Operand, depth: u32) -> bool {
+    let Operand::Value(inst) = value else { return body.constant(value) == Some(Constant::Null) };
+    let is_one = |from: &Operand| from.value().is_none_or(|v| v < inst) && is_one_result(body, *from, depth - 1);
+    match &body.insts[inst] {
+        _ if depth == 0 => false,
+        Inst::Call(_) | Inst::Invoke { .. } => true,
+        Inst::Cast { value, .. } => is_one(value),
+        Inst::Phi { incoming, .. } => incoming.iter().all(|(_, from)| is_one(from)),
+        Inst::Select { then, other, .. } => is_one(then) && is_one(other),
+        _ => false,
     }
 }
 

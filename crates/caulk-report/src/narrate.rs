@@ -6,7 +6,7 @@ use std::path::Path;
 use caulk_ir::{Body, CompareOp, Constant, Inst, InstId, Operand};
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
-use caulk_useflow::{Analysis, Candidate, Event, Kind as CandidateKind, Slot, holder_name};
+use caulk_useflow::{Analysis, Candidate, Event, Kind as CandidateKind, Loss, Slot, holder_name};
 
 use crate::config::ReportConfig;
 use crate::finding::{Call, Confidence, Finding, Kind, MEMORY, Site, Step, StepKind};
@@ -163,6 +163,10 @@ impl<'a> Narrator<'a> {
             // What a field holds is allocated elsewhere: where it was first put there.
             (Some(slot), Some(&(function, below))) => {
                 self.sites.call_for_field(function, self.program.line_of(function, below), slot)
+            }
+            // So is a structure whose fields are freed: where one is made first.
+            (None, Some(&(function, below))) if matches!(candidate.loss, Loss::NeverFreed(_)) => {
+                self.sites.call_in_line(function, self.program.line_of(function, below), None)
             }
             _ => self.sites.call(candidate.function, candidate.allocation),
         };

@@ -86,7 +86,9 @@ impl Reason {
             Reason::FieldPassedOver => "the other fields of the structure are freed here, and nothing frees this one",
             Reason::FieldOverwritten => "the field is overwritten, and nothing frees or moves what it held",
             Reason::Unlinked => "it is taken out of the list, and neither freed, kept nor returned",
-            Reason::NeverFreed => "its fields are freed here, and nothing in the program frees the structure itself",
+            Reason::NeverFreed => {
+                "its fields are freed here, and neither this function nor its callers free the structure itself"
+            }
             Reason::Thrown(Some(by)) => return format!("{by} throws an exception, and nothing frees or keeps it"),
             Reason::Thrown(None) => "an exception is thrown, and nothing frees or keeps it",
         }

@@ -29,6 +29,7 @@ pub(crate) struct Flows {
     returned: FxHashSet<Slot>,
     taken: FxHashSet<Slot>,
     moved: FxHashSet<Slot>,
+    inside: FxHashSet<Slot>,
     /// Fields that the contents of a field are stored in too.
     shared: FxHashMap<Slot, Vec<Slot>>,
     /// Structures that some function frees, or that are given to unknown code.
@@ -85,6 +86,7 @@ impl Flows {
             shared,
             taken: slots().flat_map(|s| s.traffic.taken.iter().copied()).collect(),
             moved: slots().flat_map(|s| s.traffic.moved.iter().copied()).collect(),
+            inside: slots().flat_map(|s| s.traffic.inside.iter().copied()).collect(),
             foreign: adopted.into_foreign(),
             lent: slots().flat_map(|s| s.traffic.lent.iter().copied()).collect(),
             returned: slots().flat_map(|s| s.traffic.returned.iter().copied()).collect(),
@@ -136,6 +138,11 @@ impl Flows {
     /// Whether code that nothing tells of may have the contents of a field.
     pub(crate) fn is_taken(&self, slot: Slot) -> bool {
         self.taken.contains(&slot)
+    }
+
+    /// Whether a field may point to a part of its own structure, which is no block.
+    pub(crate) fn may_point_inside(&self, slot: Slot) -> bool {
+        self.inside.contains(&slot)
     }
 
     /// Whether some function returns what a field holds.
@@ -198,7 +205,7 @@ pub(crate) fn missed_by_classes(
 }
 
 /// Allocations that other candidates name: those tell where an object of the class is lost, which is easier to believe.
-fn seen_elsewhere(analysis: &Analysis, known: &[Candidate]) -> FxHashSet<Origin> {
+pub(crate) fn seen_elsewhere(analysis: &Analysis, known: &[Candidate]) -> FxHashSet<Origin> {
     let reported = analysis.reports.iter().flat_map(|report| &report.candidates);
     let shown = reported.chain(known).filter(|candidate| !candidate.hidden && candidate.loss != Loss::Thrown);
     shown.flat_map(|candidate| candidate.chain.iter().copied()).collect()

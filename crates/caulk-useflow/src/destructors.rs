@@ -4,24 +4,25 @@
 //! Which fields own what they hold is known over the whole program ([`crate::slots`]). Functions that end a structure are looked at
 //! once more, with the final summaries: what an owning field held on entry is followed as an object.
 
-use caulk_ir::{InstId, VarId};
+use caulk_ir::InstId;
 use caulk_memory::{Cell, Offset, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::{FuncId, Outcome, Program, TypeId};
 use caulk_rules::Rule;
 use caulk_summary::{BlockId, Depth, Destination, Guard, Subject};
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::alternative::Status;
 use crate::candidate::{Candidate, Kind, Loss};
 use crate::classes::Flows;
 use crate::objects::given_start;
 use crate::propagate::{Propagation, Start};
+use crate::released::Released;
 use crate::schedule::Analysis;
 use crate::slot_table::SlotTable;
-use crate::slots::{Destroyed, Origin, OwnedFields, Released, Slot, structure_at};
+use crate::slots::{Destroyed, Origin, OwnedFields, Slot, structure_at};
 use crate::summarize::{Fate, Summarizer, World};
+use crate::unfreed::unfreed_structures;
 
 /// A function that frees this many owning fields of a structure releases it ...
 const MIN_RELEASED: usize = 2;
@@ -45,7 +46,7 @@ pub(crate) fn unseen_by_destructors(
     let found: Vec<Vec<Candidate>> =
         functions.par_iter().with_max_len(4).map(|f| of_function(world, analysis, table, flows, &owned, *f)).collect();
     let mut candidates: Vec<Candidate> = found.into_iter().flatten().collect();
-    candidates.extend(world.config.rules.all(Rule::NeverFreed, || never_freed(world, analysis)));
+    candidates.extend(unfreed_structures(world, analysis));
     candidates
 }
 
@@ -108,8 +109,13 @@ fn missed_fields(
             // Which destructor of very many runs there, nothing tells.
             let site = world.program.call_site(function, destroyed.call);
             let is_any = site.is_some_and(|site| site.outcome == Outcome::Many);
+            // Who fills the field as well makes such structures again, and may know that the old ones are empty.
+            let is_filled =
+                analysis.reports[function.0 as usize].slots.filled.iter().any(|(filled, _)| *filled == slot);
+            let may_be_new = is_filled || (base.is_none() && destroyed.may_be_new);
             let hidden = is_callers
                 || is_any
+                || may_be_new
                 || match sees_to_fields {
                     true => table.is_emptied_before(world.program, function, &slot),
                     false => table.is_emptied(&slot),
@@ -227,7 +233,7 @@ fn passed_over(
 }
 
 /// Whether a function puts fresh blocks into fields of a type.
-fn fills(analysis: &Analysis, function: FuncId, ty: TypeId) -> bool {
+pub(crate) fn fills(analysis: &Analysis, function: FuncId, ty: TypeId) -> bool {
     analysis.reports[function.0 as usize].slots.filled.iter().any(|(slot, _)| slot.0 == ty)
 }
 
@@ -235,56 +241,6 @@ fn fills(analysis: &Analysis, function: FuncId, ty: TypeId) -> bool {
 pub(crate) fn stays(summarizer: &mut Summarizer<'_>, cell: Cell) -> bool {
     let Some(exits) = follow(summarizer, cell) else { return false };
     !exits.is_empty() && exits.iter().all(|(_, a)| a.status == Status::Live && a.cells.as_slice() == [cell])
-}
-
-/// Structures that are made, and whose fields are freed, and that nothing frees.
-fn never_freed(world: &World<'_>, analysis: &Analysis) -> Vec<Candidate> {
-    let mut made: FxHashMap<TypeId, Origin> = FxHashMap::default();
-    let mut excluded: FxHashSet<TypeId> = FxHashSet::default();
-    for (index, report) in analysis.reports.iter().enumerate() {
-        for (ty, line) in &report.slots.made {
-            made.entry(*ty).or_insert((FuncId(index as u32), *line));
-        }
-        excluded.extend(&report.slots.maybe_ended);
-        excluded.extend(&report.slots.by_value);
-    }
-    excluded.extend(world.program.types().embedded());
-    let mut candidates = Vec::new();
-    for (index, report) in analysis.reports.iter().enumerate() {
-        let function = FuncId(index as u32);
-        for released in &report.slots.released {
-            if let Some(origin) = made.get(&released.ty)
-                && !excluded.contains(&released.ty)
-                && is_at_its_end(world, function, released)
-                && !fills(analysis, function, released.ty)
-            {
-                let loss = Loss::NeverFreed(released.ty);
-                let variable = parameter_variable(world, function, released.param);
-                let found = candidate(function, released.last, loss, *origin, false);
-                candidates.push(Candidate { variable, ..found });
-            }
-        }
-    }
-    candidates
-}
-
-/// Whether a function that frees fields of a structure leaves it unusable.
-fn is_at_its_end(world: &World<'_>, function: FuncId, released: &Released) -> bool {
-    // What is given as `void *` is freed as that, by code that knows nothing of the type.
-    let info = world.program.function(function);
-    let pointee = info.declaration.params.get(released.param as usize).map(|param| param.pointee);
-    let declared = pointee.and_then(|pointee| pointee.target).map(|ty| world.program.resolve_struct(info.unit, ty));
-    // What is given as another structure, which it starts with, is freed as that one.
-    if declared.is_some_and(|ty| ty != released.ty) {
-        return false;
-    }
-    let is_left_dangling = released.is_left_dangling && declared == Some(released.ty);
-    released.fields.len() >= MIN_RELEASED || world.config.rules.applies(Rule::DanglingFields, is_left_dangling)
-}
-
-fn parameter_variable(world: &World<'_>, function: FuncId, param: u32) -> Option<VarId> {
-    let body = world.program.body(function)?;
-    body.vars.iter().find(|(_, var)| var.param == Some(param)).map(|(id, _)| id)
 }
 
 pub(crate) fn candidate(function: FuncId, call: InstId, loss: Loss, origin: Origin, hidden: bool) -> Candidate {

@@ -2,7 +2,9 @@
 
 use caulk_ir::{BlockId, CompareOp, Constant, Inst, InstId, Operand};
 use caulk_memory::{Cell, Offset, ValueId, ValueNode};
+use caulk_program::FuncId;
 use caulk_summary::{Destination, Subject};
+use rustc_hash::FxHashSet;
 
 use crate::summarize::Summarizer;
 
@@ -29,6 +31,59 @@ impl Summarizer<'_> {
         body.blocks.keys().filter_map(|block| self.nonnull_side(block, cell)).any(is_only_way)
     }
 
+    /// Whether some way to an instruction has found the field not null, or has used what it points to.
+    pub(crate) fn may_be_full_at(&mut self, cell: Cell, at: InstId) -> bool {
+        let Some(old) = self.view.values.known_load(cell) else { return false };
+        let body = self.view.body;
+        let before = self.blocks_before(self.view.homes[at]);
+        let comes_before = |inst: InstId| match self.view.homes[inst] {
+            block if block == self.view.homes[at] => inst < at,
+            block => before.contains(&block),
+        };
+        let points_to_old = |operand: &Operand| self.view.values.of_operand(*operand).is_some_and(|c| c.base == old);
+        let is_used = |(inst, kind): (InstId, &Inst)| match kind {
+            Inst::Load { address, .. } | Inst::Store { address, .. } => points_to_old(address) && comes_before(inst),
+            _ => {
+                let given = kind.call().into_iter().flat_map(|call| call.args.iter().enumerate());
+                let needs = |(index, argument): (usize, &Operand)| {
+                    points_to_old(argument) && self.is_needed_by_callee(inst, index)
+                };
+                comes_before(inst) && given.into_iter().any(needs)
+            }
+        };
+        let is_found = |block: BlockId| {
+            let side = self.nonnull_side(block, cell);
+            side.is_some_and(|side| before.contains(&side) || side == self.view.homes[at])
+        };
+        body.insts.iter().any(is_used) || body.blocks.keys().any(is_found)
+    }
+
+    /// Blocks from which a block is reached without going round a loop.
+    fn blocks_before(&self, home: BlockId) -> FxHashSet<BlockId> {
+        let predecessors = self.view.body.predecessors();
+        let mut found: FxHashSet<BlockId> = FxHashSet::default();
+        let mut work = vec![home];
+        while let Some(block) = work.pop() {
+            for &from in &predecessors[block] {
+                if self.view.order[from] < self.view.order[block] && found.insert(from) {
+                    work.push(from);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether what is called may not be given null there.
+    fn is_needed_by_callee(&self, call: InstId, index: usize) -> bool {
+        let program = self.view.program;
+        let targets = program.call_site(self.view.id, call).map(|site| program.targets(site)).unwrap_or_default();
+        let needs = |f: &FuncId| {
+            let param = program.function(*f).declaration.params.get(index);
+            param.is_some_and(|param| param.flags.nonnull)
+        };
+        !targets.is_empty() && targets.iter().all(needs)
+    }
+
     /// Where a branch goes if the field is not null.
     fn nonnull_side(&self, block: BlockId, cell: Cell) -> Option<BlockId> {
         let body = self.view.body;
@@ -51,10 +106,50 @@ impl Summarizer<'_> {
         Some((*op, self.view.values.of_operand(*address)?)).filter(|_| is_null)
     }
 
-    /// Whether the function asks whether some other field of the structure is null: that may well tell whether this one is.
-    pub(crate) fn asks_sibling(&self, cell: Cell) -> bool {
+    /// Whether the function asks whether some other field of the structure is null, on the way to a store if there is one: that may
+    /// well tell whether this one is.
+    pub(crate) fn asks_sibling(&self, cell: Cell, store: Option<InstId>) -> bool {
         let is_sibling = |tested: Cell| tested.base == cell.base && tested.offset != cell.offset;
-        self.view.body.insts.keys().filter_map(|inst| self.null_test(inst)).any(|(_, tested)| is_sibling(tested))
+        let way = store.map(|store| self.on_way_of(store));
+        let is_on_way = |inst: &InstId| way.as_ref().is_none_or(|way| way.contains(&self.view.homes[*inst]));
+        let tests = self.view.body.insts.keys().filter(is_on_way).filter_map(|inst| self.null_test(inst));
+        tests.into_iter().any(|(_, tested)| is_sibling(tested))
+    }
+
+    /// Whether the function asks whether a field is null.
+    pub(crate) fn is_asked(&self, cell: Cell) -> bool {
+        self.view.body.insts.keys().filter_map(|inst| self.null_test(inst)).any(|(_, tested)| tested == cell)
+    }
+
+    /// Whether the function compares what a field holds with another pointer: it may be a buffer inside of the structure, which is no
+    /// block.
+    pub(crate) fn is_compared(&self, cell: Cell) -> bool {
+        let view = &self.view;
+        let is_old = |operand: &Operand| match view.values.of_operand(*operand).map(|c| view.values.node(c.base)) {
+            Some(ValueNode::Load(base, offset)) => Cell { base, offset } == cell,
+            _ => false,
+        };
+        let is_pointer = |operand: &Operand| view.body.constant(*operand).is_none();
+        view.body.insts.values().any(|inst| match inst {
+            Inst::Compare { lhs, rhs, .. } => (is_old(lhs) && is_pointer(rhs)) || (is_old(rhs) && is_pointer(lhs)),
+            _ => false,
+        })
+    }
+
+    /// Blocks that some way through an instruction goes through, before it or after.
+    pub(crate) fn on_way_of(&self, inst: InstId) -> FxHashSet<BlockId> {
+        let home = self.view.homes[inst];
+        let mut found = self.blocks_before(home);
+        let mut work = vec![home];
+        while let Some(block) = work.pop() {
+            for to in self.view.body.terminator(block).successors() {
+                if self.view.order[to] > self.view.order[block] && found.insert(to) {
+                    work.push(to);
+                }
+            }
+        }
+        found.insert(home);
+        found
     }
 
     /// Whether some call that may come before an instruction frees another field of the structure.

@@ -55,6 +55,17 @@ impl<'a> Holders<'a> {
         }
     }
 
+    /// Whether nothing says that a structure is new: the function does not make such structures, and some caller has found one in
+    /// memory, or the function is called through a pointer.
+    pub(crate) fn may_have_existed(&mut self, function: FuncId, holder: Holder, ty: TypeId) -> bool {
+        let is_called_by_pointer = self.program.callers(function).next().is_none();
+        match holder {
+            Holder::Given(_) if is_called_by_pointer => !self.makes(function, ty),
+            Holder::Static => true,
+            _ => !self.makes(function, ty) && self.some_existed(function, holder, ty),
+        }
+    }
+
     /// Whether there are callers, and all of them give a structure that they have found in memory.
     fn all_give_existing(&mut self, function: FuncId, index: u32, ty: TypeId, depth: u32) -> bool {
         if let Some(&known) = self.known.get(&(function, index, ty)) {

@@ -8,6 +8,7 @@
 //! merge and the function counts as cut. The result does not depend on the number of threads.
 
 mod adopted;
+mod agreed_setters;
 mod alternative;
 mod apart;
 mod backlinks;
@@ -31,15 +32,19 @@ mod explain;
 mod fact_list;
 mod facts;
 mod freeing_loops;
+mod fresh_values;
+mod from_birth;
 mod fullness;
 mod function;
 mod guards;
 mod history;
 mod holders;
+mod indexed;
 mod kept;
 mod library;
 mod library_throws;
 mod liveness;
+mod maybe_ended;
 mod memory_throws;
 pub mod modified;
 mod names;
@@ -49,6 +54,7 @@ mod overwrites;
 mod private_fields;
 mod propagate;
 mod refcount;
+mod released;
 mod repeated;
 mod replaced;
 mod saved;
@@ -67,6 +73,7 @@ mod table_marks;
 mod targets;
 mod traffic;
 mod uncaught;
+mod unfreed;
 mod unlinked;
 mod variadic;
 

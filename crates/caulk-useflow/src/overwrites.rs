@@ -19,6 +19,8 @@ use crate::candidate::{Candidate, Kind, Loss};
 use crate::classes::Flows;
 use crate::constructed::{Constructed, only_sets_up};
 use crate::facts::number_of;
+use crate::fresh_values::{is_fresh, is_renewed};
+use crate::from_birth::FromBirth;
 use crate::function::View;
 use crate::holders::{Holder, Holders, is_in_local};
 use crate::objects::given_start;
@@ -30,6 +32,9 @@ use crate::slot_table::SlotTable;
 use crate::slots::Slot;
 use crate::summarize::{Fate, Summarizer, World};
 use crate::traffic::filled_out_pointers;
+
+/// Where this many functions free a field before they set it, one more should.
+const MIN_AGREEING: usize = 2;
 
 /// What a function that fills a slot does with what was there before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +106,7 @@ pub(crate) fn overwritten_slots(
     }
     let mut holders = Holders::new(world.program, analysis);
     let classes = Constructed::new(world.program, analysis);
+    let from_birth = FromBirth::new(analysis);
     let mut candidates = Vec::new();
     for (&function, filled) in writers.iter().zip(&found) {
         for found @ &Filled { slot, of: (ty, known), asks_sibling, is_emptied, manner, .. } in filled {
@@ -122,9 +128,15 @@ pub(crate) fn overwritten_slots(
                     is_unreleased || is_release_missing(world, table, flows, &mut holders, function, found)
                 }
                 Sign::None => {
-                    let others_free = careful.get(&slot).is_some_and(|by| by.iter().any(|f| *f != function));
+                    let others = careful.get(&slot).map_or(0, |by| by.iter().filter(|f| **f != function).count());
                     let is_emptied = table.is_emptied(&slot);
-                    let by_others = others_free && !is_emptied && holders.existed(function, holder, slot.0);
+                    let existed = holders.existed(function, holder, slot.0);
+                    let by_others = others > 0 && !is_emptied && existed;
+                    let by_agreement = others >= MIN_AGREEING
+                        && !table.is_emptied_around(world.program, function, &slot)
+                        && !found.is_new
+                        && holders.may_have_existed(function, holder, slot.0);
+                    let by_makers = existed && !found.is_new && from_birth.is_full(table, slot);
                     let by_sisters = || !asks_sibling && sisters.free_first(function, ty, known);
                     let by_class = holder == Holder::Given(0) && classes.is_full(world.program, table, function, slot);
                     let by_repetition = || {
@@ -136,8 +148,11 @@ pub(crate) fn overwritten_slots(
                         || world.config.rules.applies(Rule::ConstructedFields, by_class)
                         || world.config.rules.applies(Rule::SisterFields, by_sisters())
                         || world.config.rules.applies(Rule::RepeatedSetters, by_repetition())
+                        || world.config.rules.applies(Rule::AgreedSetters, by_agreement)
+                        || world.config.rules.applies(Rule::FilledFromBirth, by_makers)
                 }
             };
+            let is_full = is_full && !flows.may_point_inside(slot);
             candidates.push(candidate(function, store, slot, table.origin(&slot), !is_full));
         }
     }
@@ -234,7 +249,11 @@ fn filled_by(
             Manner::FreesFirst => !filled.contains(&cell),
         };
         let frees_siblings = is_emptied && !summarizer.all_freed_siblings(cell).is_empty();
-        let asks_sibling = summarizer.asks_sibling(cell);
+        let store = match manner {
+            Manner::Overwrites { store, .. } => Some(store),
+            Manner::FreesFirst => None,
+        };
+        let asks_sibling = summarizer.asks_sibling(cell, store);
         let is_new = comes_from_maker(&summarizer.view, analysis, cell.base, slot.0);
         let found_here = Filled { slot, of, asks_sibling, is_emptied, frees_siblings, is_new, manner };
         if !found.contains(&found_here) {
@@ -330,14 +349,6 @@ fn slot_at(view: &View<'_>, cell: Cell) -> Option<Slot> {
     view.values.own_field(cell).or_else(by_type)
 }
 
-/// Whether a value is what a call has just allocated.
-fn is_fresh(view: &View<'_>, value: Operand) -> bool {
-    let Some(ValueNode::Opaque(inst)) = view.values.of_operand(value).map(|c| view.values.node(c.base)) else {
-        return false;
-    };
-    view.calls[inst].as_ref().is_some_and(|effect| effect.summary.returns_fresh())
-}
-
 fn manner(summarizer: &mut Summarizer<'_>, cell: Cell, may_be_emptied: bool) -> Option<Manner> {
     let holder = holder_of(&summarizer.view, cell.base)?;
     let old = summarizer.view.values.loaded(cell)?;
@@ -365,8 +376,15 @@ fn manner(summarizer: &mut Summarizer<'_>, cell: Cell, may_be_emptied: bool) -> 
 
 fn sign(summarizer: &mut Summarizer<'_>, cell: Cell, store: InstId, is_freed: bool) -> Sign {
     let clears = matches!(summarizer.view.body.insts[store], Inst::Fill { .. });
-    if is_freed {
+    if let Inst::Store { value, .. } = summarizer.view.body.insts[store]
+        && is_renewed(&summarizer.view, value, cell)
+    {
         return Sign::SetsUp;
+    }
+    if is_freed {
+        let is_uneven = fills_elsewhere(&summarizer.view, cell, store) && !summarizer.is_compared(cell);
+        let is_full = summarizer.view.config.rules.applies(Rule::UnevenSetters, is_uneven);
+        return if is_full { Sign::Full } else { Sign::SetsUp };
     }
     if summarizer.is_full_at(cell, store) {
         return Sign::Full;
@@ -374,8 +392,22 @@ fn sign(summarizer: &mut Summarizer<'_>, cell: Cell, store: InstId, is_freed: bo
     if clears && summarizer.frees_sibling(cell, store) {
         return Sign::Clears;
     }
+    let is_asked = !clears && !summarizer.is_compared(cell) && summarizer.may_be_full_at(cell, store);
+    if summarizer.view.config.rules.applies(Rule::AskedFields, is_asked) {
+        return Sign::Full;
+    }
     let freed = summarizer.all_freed_siblings(cell);
-    if clears || sets_up(&summarizer.view, cell, store, &freed) { Sign::SetsUp } else { Sign::None }
+    if clears || sets_up(summarizer, cell, store, &freed) { Sign::SetsUp } else { Sign::None }
+}
+
+/// Whether a function fills a field at another place as well.
+fn fills_elsewhere(view: &View<'_>, cell: Cell, store: InstId) -> bool {
+    let is_filled = |inst: &Inst| match inst {
+        Inst::Store { value, address, .. } => view.values.of_operand(*address) == Some(cell) && is_fresh(view, *value),
+        _ => false,
+    };
+    let is_filled_by_call = |inst: InstId| filled_out_pointers(view, inst).contains(&cell);
+    view.body.insts.iter().any(|(id, inst)| id != store && (is_filled(inst) || is_filled_by_call(id)))
 }
 
 /// Whether a field is lost by being filled again or cleared, not by what else may overwrite it.
@@ -392,7 +424,7 @@ fn sets_null(view: &View<'_>, place: InstId) -> bool {
 }
 
 /// Whose structure a value leads to. None: the function's own, which it has just made.
-fn holder_of(view: &View<'_>, base: ValueId) -> Option<Holder> {
+pub(crate) fn holder_of(view: &View<'_>, base: ValueId) -> Option<Holder> {
     match (view.values.node(base), view.values.root(base)) {
         (ValueNode::Param(index), _) => Some(Holder::Given(index)),
         (ValueNode::Global(_), _) => Some(Holder::Static),
@@ -420,9 +452,13 @@ fn is_lookup(view: &View<'_>, call: InstId) -> bool {
 
 /// Whether a function clears the structure, or sets other pointers in it to null: it is giving it its first state. What it frees and
 /// then sets to null says the contrary.
-fn sets_up(view: &View<'_>, cell: Cell, store: InstId, freed: &[Offset]) -> bool {
+fn sets_up(summarizer: &Summarizer<'_>, cell: Cell, store: InstId, freed: &[Offset]) -> bool {
+    let view = &summarizer.view;
     let of_base = |address: &Operand| view.values.of_operand(*address).filter(|c| c.base == cell.base);
-    view.body.insts.iter().filter(|(inst, _)| *inst != store).any(|(_, inst)| match inst {
+    // What a function does to other fields on other ways says nothing.
+    let way = summarizer.on_way_of(store);
+    let others = view.body.insts.iter().filter(|(inst, _)| *inst != store && way.contains(&view.homes[*inst]));
+    others.into_iter().any(|(_, inst)| match inst {
         Inst::Fill { dst, .. } | Inst::Copy { dst, .. } => of_base(dst).is_some(),
         Inst::Store { value, address, ty: Type::Ptr, .. } => {
             of_base(address).is_some_and(|c| c.offset != cell.offset && !freed.contains(&c.offset))

@@ -9,11 +9,12 @@ use caulk_rules::Rule;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::candidate::{Candidate, Loss};
-use crate::classes::Flows;
+use crate::classes::{Flows, seen_elsewhere};
 use crate::destructors::{candidate, comes_from_maker};
+use crate::released::Released;
 use crate::schedule::Analysis;
 use crate::slot_table::SlotTable;
-use crate::slots::{Destroyed, Origin, Released, Slot};
+use crate::slots::{Destroyed, Origin, Slot};
 use crate::summarize::World;
 
 /// A function that frees this many fields of a structure should free the others too.
@@ -90,6 +91,8 @@ pub(crate) fn lost_with_structures(
     let mut missed: Vec<((Slot, Origin), Vec<Miss>)> = missed.into_iter().collect();
     missed.sort_by_key(|(key, _)| *key);
     let mut candidates = Vec::new();
+    let seen = seen_elsewhere(analysis, known);
+    missed.retain(|((_, origin), _)| !seen.contains(origin));
     for ((slot, origin), misses) in missed {
         candidates.extend(judge(world, analysis, table, flows, (slot, origin), &misses));
     }

@@ -19,6 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::adopted::Adopted;
+use crate::agreed_setters::careless_setters;
 use crate::callbacks::{Special, calls_parameters, special, special_calls};
 use crate::candidate::Candidate;
 use crate::classes::{Flows, missed_by_classes};
@@ -137,6 +138,9 @@ fn whole_program(program: &Program, models: &Models, config: &UseflowConfig, mut
     let flows = Flows::new(program, &analysis, adopted);
     let mut of_slots = unseen_by_destructors(&world, &analysis, &table, &flows);
     of_slots.extend(config.rules.all(Rule::OverwrittenSlots, || overwritten_slots(&world, &analysis, &table, &flows)));
+    let careless =
+        config.rules.all(Rule::CarelessSetters, || careless_setters(&world, &analysis, &table, &flows, &of_slots));
+    of_slots.extend(careless);
     of_slots.extend(config.rules.all(Rule::UnlinkedNodes, || left_nodes(&analysis)));
     let private =
         config.rules.all(Rule::PrivateFields, || lost_with_structures(&world, &analysis, &table, &flows, &of_slots));

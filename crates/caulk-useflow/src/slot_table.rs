@@ -46,9 +46,10 @@ impl SlotTable {
             let is_destructor = is_destructor(program.function(FuncId(index as u32)).symbol);
             let is_part =
                 |slot: &Slot| is_destructor || program.callers(FuncId(index as u32)).any(|caller| ends(caller, slot));
+            // By its own code: who calls what ends the structure frees all that is in it, too.
             let emptied: Vec<Slot> = report
                 .slots
-                .freed
+                .freed_here
                 .iter()
                 .filter(|slot| report.slots.empties(**slot) && !is_part(slot))
                 .copied()

@@ -6,12 +6,15 @@
 use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_program::{FuncId, TypeId};
-use caulk_summary::{Action, Depth, Destination, Guard, Subject, Summary};
+use caulk_summary::{Depth, Destination, Guard, Subject};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::exceptions::is_destructor_call;
 use crate::function::{Resolved, View};
+use crate::indexed::{field_of_loaded, touched_fields};
+use crate::maybe_ended::may_end;
+use crate::released::Released;
 use crate::shelves::{ShelfUse, note_shelves};
 use crate::traffic::{Traffic, traffic};
 
@@ -88,19 +91,6 @@ pub struct Destroyed {
     pub found_by: Option<InstId>,
 }
 
-/// A structure that a parameter points to, and of which a function frees fields.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Released {
-    pub param: u32,
-    pub ty: TypeId,
-    /// Offsets of the fields that are freed. Sorted.
-    pub fields: Vec<u64>,
-    /// The last call that frees one.
-    pub last: InstId,
-    /// The fields still point to what was freed: the structure is of no use any more.
-    pub is_left_dangling: bool,
-}
-
 /// What the calls of a function free.
 pub(crate) fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
     let calls: Vec<InstId> = view.calls.iter().filter(|(_, c)| c.is_some()).map(|(inst, _)| inst).collect();
@@ -108,7 +98,7 @@ pub(crate) fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
         let Some(effect) = view.calls[call].clone() else { continue };
         for action in &effect.summary.actions {
             let Subject::Value(path) = &action.subject else { continue };
-            if matches!(action.to, Destination::Free { .. } | Destination::Unknown) {
+            if let Some(path) = may_end(view, call, action) {
                 slots.maybe_ended.extend(types_at(view, call, path));
             }
             let Destination::Free { deep } = &action.to else { continue };
@@ -212,102 +202,6 @@ fn pointee_of_field(view: &View<'_>, cell: Cell) -> Option<TypeId> {
     field.target.filter(|_| field.pointee.depth == 1)
 }
 
-/// The structures of parameters that live on while several of their fields are freed.
-pub(crate) fn released(view: &mut View<'_>, summary: &Summary) -> Vec<Released> {
-    let mut found: Vec<Released> = Vec::new();
-    for action in &summary.actions {
-        let (Subject::Value(path), Destination::Free { .. }) = (&action.subject, &action.to) else { continue };
-        let (PathRoot::Param(param), [step]) = (path.root, path.steps.as_slice()) else { continue };
-        let Some((ty, offset)) = step.field.filter(|_| action.guard.is_own()) else { continue };
-        match found.iter_mut().find(|known| known.param == param && known.ty == ty) {
-            Some(known) => known.fields.push(offset),
-            None => found.push(Released { param, ty, fields: vec![offset], last: InstId(0), is_left_dangling: false }),
-        }
-    }
-    // What is done to the structure itself is for others to see to.
-    let is_left = |param: u32| {
-        let is_it = |a: &&Action| matches!(&a.subject, Subject::Value(p) if p.root == PathRoot::Param(param) && p.steps.is_empty());
-        !summary.actions.iter().any(|a| is_it(&a))
-    };
-    found.retain(|released| is_left(released.param));
-    for released in &mut found {
-        released.fields.sort_unstable();
-        released.fields.dedup();
-        released.last = last_free(view, released);
-        released.is_left_dangling = leaves_dangling(view, released, summary);
-    }
-    found.retain(|released| released.last != InstId(0));
-    found
-}
-
-/// Whether a function gives fields to what frees them, one by one, and writes to none of them.
-fn leaves_dangling(view: &mut View<'_>, released: &Released, summary: &Summary) -> bool {
-    let given: Vec<u64> =
-        released.fields.iter().copied().filter(|field| is_freed_here(view, released, *field)).collect();
-    !given.is_empty() && !is_written(view, released, &given, summary)
-}
-
-/// Whether some call is given what a field holds, and frees it for certain.
-fn is_freed_here(view: &View<'_>, released: &Released, field: u64) -> bool {
-    let frees = |(inst, kind): (InstId, &Inst)| {
-        let (Some(call), Some(effect)) = (kind.call(), &view.calls[inst]) else { return false };
-        call.args.iter().enumerate().any(|(index, argument)| {
-            let base = view.values.of_operand(*argument).map(|cell| view.values.node(cell.base));
-            let Some(ValueNode::Load(holder, offset)) = base else { return false };
-            let slot = view.values.own_field(Cell { base: holder, offset });
-            let is_field =
-                view.values.node(holder) == ValueNode::Param(released.param) && slot == Some((released.ty, field));
-            is_field && surely_frees(&effect.summary, index)
-        })
-    };
-    view.body.insts.iter().any(frees)
-}
-
-/// Whether a callee always frees an argument.
-fn surely_frees(summary: &Summary, index: usize) -> bool {
-    let argument = AccessPath::root(PathRoot::Param(index as u32));
-    summary.actions.iter().any(|action| {
-        let is_argument = matches!(&action.subject, Subject::Value(path) if *path == argument);
-        is_argument && action.guard == Guard::Always && matches!(action.to, Destination::Free { .. })
-    })
-}
-
-/// Whether a function, or what it calls, writes to some of the fields of a structure.
-fn is_written(view: &View<'_>, released: &Released, fields: &[u64], summary: &Summary) -> bool {
-    let is_given = |cell: Cell| view.values.node(cell.base) == ValueNode::Param(released.param);
-    let is_field = |cell: Cell| {
-        let slot = view.values.own_field(cell);
-        is_given(cell) && slot.is_none_or(|(ty, field)| ty == released.ty && fields.contains(&field))
-    };
-    let by_itself = view.body.insts.values().any(|inst| match inst {
-        Inst::Store { address, .. } => view.values.of_operand(*address).is_some_and(is_field),
-        Inst::Fill { dst, .. } | Inst::Copy { dst, .. } => view.values.of_operand(*dst).is_some_and(is_given),
-        _ => false,
-    });
-    let is_of_param = |path: &AccessPath| path.root == PathRoot::Param(released.param);
-    let is_filled = |action: &Action| matches!(&action.to, Destination::Store(to) if is_of_param(to));
-    by_itself || summary.overwritten.iter().any(is_of_param) || summary.actions.iter().any(is_filled)
-}
-
-/// The last call that frees a field of a parameter's structure.
-fn last_free(view: &mut View<'_>, released: &Released) -> InstId {
-    let calls: Vec<InstId> = view.calls.iter().filter(|(_, c)| c.is_some()).map(|(inst, _)| inst).collect();
-    let mut last = InstId(0);
-    for call in calls {
-        let Some(effect) = view.calls[call].clone() else { continue };
-        for action in &effect.summary.actions {
-            let (Subject::Value(path), Destination::Free { .. }) = (&action.subject, &action.to) else { continue };
-            let freed = view.resolve_value(call, path).map(|value| view.values.node(value));
-            if let Some(ValueNode::Load(base, _)) = freed
-                && view.values.node(base) == ValueNode::Param(released.param)
-            {
-                last = last.max(call);
-            }
-        }
-    }
-    last
-}
-
 /// The slot a freed value was loaded from.
 fn slot_of(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<Slot> {
     if let Some(step) = path.steps.last()
@@ -318,6 +212,7 @@ fn slot_of(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<Slot>
     let cell = match view.resolve(call, path)? {
         Resolved::Cell(cell) => cell,
         Resolved::Operand(operand) => match view.values.node(view.values.of_operand(operand)?.base) {
+            ValueNode::Load(_, Offset::Any) => return field_of_loaded(view, operand),
             ValueNode::Load(base, offset) => Cell { base, offset },
             _ => return None,
         },
@@ -330,7 +225,7 @@ fn destroyed(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<Des
     if is_made_here(view, base) {
         return None;
     }
-    let touched = view.values.touched_fields(ty);
+    let touched = touched_fields(view, ty);
     let is_seen_to = is_seen_to_by_others(view, call, base);
     // Fields of the elements of an array have no names of their own.
     let is_array = view.values.own_field(Cell { base, offset: Offset::Any }).is_some();
@@ -452,7 +347,7 @@ fn is_given_away(view: &View<'_>, call: InstId, base: ValueId) -> bool {
                 let is_given =
                     matches!(&action.subject, Subject::Value(path) if path.root == root && path.steps.is_empty());
                 let is_taken = match &action.to {
-                    Destination::Unknown => true,
+                    Destination::Unknown => may_end(view, inst, action).is_some(),
                     Destination::Free { deep } => *deep != Depth::Shallow,
                     _ => false,
                 };

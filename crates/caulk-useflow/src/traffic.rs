@@ -1,13 +1,15 @@
 //! How the contents of fields come and go: what tells whether a structure alone owns what its field holds.
 
-use caulk_ir::{CallData, Inst, InstId, Operand, Type};
+use caulk_ir::{CallData, Inst, InstId, Operand, Param, Type};
 use caulk_memory::{Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_program::{CallKind, FuncId, Program};
+use caulk_rules::Rule;
 use caulk_summary::{Destination, Guard, Subject};
 use serde::{Deserialize, Serialize};
 
 use crate::adopted::{Adoptions, adopted_parameter, note_given};
 use crate::function::{CallEffect, View};
+use crate::indexed::{field_of_address, field_of_loaded};
 use crate::slots::Slot;
 
 /// What a function does with the contents of fields, besides allocating and freeing them. All sorted.
@@ -21,6 +23,8 @@ pub struct Traffic {
     pub returned: Vec<Slot>,
     /// Fields that are set to null.
     pub nulled: Vec<Slot>,
+    /// Fields that are set to point into the structure itself: to a buffer there, say, that is no block.
+    pub inside: Vec<Slot>,
     /// Of those whose contents are lent, the ones that code may have which nothing tells of.
     pub taken: Vec<Slot>,
     /// Of these, the ones that are stored elsewhere or moved out by the function itself.
@@ -36,9 +40,15 @@ pub(crate) fn traffic(view: &View<'_>) -> Traffic {
     for (id, inst) in view.body.insts.iter() {
         match inst {
             Inst::Store { value, address, ty: Type::Ptr, .. } => {
-                let stored = fields_behind(view, *value);
+                // A head of a list that points to itself is held by nothing else.
+                let is_inside = is_into_itself(view, *value, *address);
+                let stored = match is_inside {
+                    true => Vec::new(),
+                    false => fields_behind(view, *value),
+                };
                 traffic.lent.extend(&stored);
                 match place_of(view, *address) {
+                    Place::Local => {}
                     Place::Field(to) => traffic.shared.extend(stored.into_iter().map(|from| (from, to))),
                     Place::Callers => traffic.returned.extend(stored),
                     Place::Other => traffic.moved.extend(stored),
@@ -46,7 +56,11 @@ pub(crate) fn traffic(view: &View<'_>) -> Traffic {
                 // A local structure that is searched with owns nothing, and says nothing of those that do.
                 let is_local = |c: &Cell| matches!(view.values.node(c.base), ValueNode::Local(_));
                 let cell = view.values.of_operand(*address).filter(|c| !is_local(c));
-                let field = cell.and_then(|c| view.values.own_field(c));
+                let field = cell.and_then(|c| match c.offset {
+                    Offset::Any => field_of_address(view, *address),
+                    Offset::Known(_) => view.values.own_field(c),
+                });
+                traffic.inside.extend(field.filter(|_| is_inside));
                 if let Some(index) = adopted_parameter(view, *value, *address) {
                     traffic.adoptions.adopted.extend(field.map(|field| (field, index)));
                 } else if !is_fresh_or_null(view, *value) {
@@ -70,8 +84,8 @@ pub(crate) fn traffic(view: &View<'_>) -> Traffic {
     traffic.moved.extend(moved);
     traffic.taken.extend(&traffic.moved);
     note_given(view, &mut traffic.adoptions);
-    let Traffic { foreign, lent, returned, nulled, taken, moved, shared, .. } = &mut traffic;
-    for list in [foreign, lent, returned, nulled, taken, moved] {
+    let Traffic { foreign, lent, returned, nulled, inside, taken, moved, shared, .. } = &mut traffic;
+    for list in [foreign, lent, returned, nulled, inside, taken, moved] {
         list.sort_unstable();
         list.dedup();
     }
@@ -80,17 +94,28 @@ pub(crate) fn traffic(view: &View<'_>) -> Traffic {
     traffic
 }
 
+/// Whether a pointer is stored into what it points to.
+fn is_into_itself(view: &View<'_>, value: Operand, address: Operand) -> bool {
+    match (view.values.of_operand(value), view.values.of_operand(address)) {
+        (Some(value), Some(address)) => value.base == address.base,
+        _ => false,
+    }
+}
+
 /// Where the contents of a field are stored as well.
 enum Place {
     Field(Slot),
     /// What a parameter points to: `*name = item->name`.
     Callers,
+    /// A part of a variable of the function, which lasts no longer than the function.
+    Local,
     Other,
 }
 
 fn place_of(view: &View<'_>, address: Operand) -> Place {
     let Some(cell) = view.values.of_operand(address) else { return Place::Other };
     match (view.values.own_field(cell), view.values.node(cell.base)) {
+        (Some(_), ValueNode::Local(_)) => Place::Local,
         (Some(slot), _) => Place::Field(slot),
         (None, ValueNode::Param(_)) if cell.offset == Offset::ZERO => Place::Callers,
         _ => Place::Other,
@@ -100,6 +125,7 @@ fn place_of(view: &View<'_>, address: Operand) -> Place {
 /// The fields that a value may have been read from.
 fn fields_behind(view: &View<'_>, value: Operand) -> Vec<Slot> {
     let field = |base: ValueId| match view.values.node(base) {
+        ValueNode::Load(_, Offset::Any) => field_of_loaded(view, value),
         ValueNode::Load(base, offset) => view.values.own_field(Cell { base, offset }),
         _ => None,
     };
@@ -193,7 +219,8 @@ fn given_away(view: &View<'_>, id: InstId, inst: &Inst) -> Vec<Slot> {
                     // What is freed is noted with the other slots that are.
                     Destination::Free { .. } | Destination::Renew => false,
                     Destination::Store(to) => to.root != PathRoot::Return,
-                    Destination::Keep | Destination::Unknown => true,
+                    Destination::Unknown => !is_only_cut(view, id, effect, index),
+                    Destination::Keep => true,
                 }
         })
     };
@@ -205,6 +232,18 @@ fn given_away(view: &View<'_>, id: InstId, inst: &Inst) -> Vec<Slot> {
     }
     fields.extend(freed_by_choice(view, call, effect));
     fields
+}
+
+/// Whether nothing but a bound says that a callee may take an argument, which it has by its type or may not change.
+fn is_only_cut(view: &View<'_>, call: InstId, effect: &CallEffect<'_>, index: usize) -> bool {
+    let targets = view.program.call_site(view.id, call).map(|site| view.program.targets(site)).unwrap_or_default();
+    let is_known = |f: &FuncId| {
+        let param = view.program.function(*f).declaration.params.get(index);
+        let is_typed = |param: &Param| param.pointee.is_const || (effect.summary.cut && param.pointee.target.is_some());
+        view.program.has_body(*f) && param.is_some_and(is_typed)
+    };
+    let is_cut = !effect.unknown && !targets.is_empty() && targets.iter().all(is_known);
+    view.config.rules.applies(Rule::CutCallees, is_cut)
 }
 
 /// The field whose address a value is. A pointer to the structure is none, though its first field has the same address.

@@ -20,8 +20,9 @@ use crate::guards::{MAX_CASES, known_at_all};
 use crate::history::History;
 use crate::objects::{Fresh, fresh, given_values};
 use crate::propagate::{Propagation, Start};
+use crate::released::released;
 use crate::shelves::shelf_of;
-use crate::slots::{Slot, SlotUse, freed_slots, released, whole_structure};
+use crate::slots::{Slot, SlotUse, freed_slots, whole_structure};
 use crate::survey::Survey;
 use crate::unlinked::Unlink;
 
@@ -32,6 +33,7 @@ mod ends;
 mod given;
 mod hand_out;
 mod resets;
+mod stored;
 mod views;
 
 pub(crate) use ends::Fate;
@@ -338,6 +340,9 @@ impl<'a> Summarizer<'a> {
             .filter(|a| !is_one_field(&a.cells))
             .flat_map(|a| a.cells.iter().map(|cell| self.view.values.own_field(*cell)))
             .collect();
+        let stored = self.stored_once(object);
+        let is_stored = self.world.config.rules.applies(Rule::StoredOnce, stored.is_some());
+        self.report.slots.filled.extend(stored.filter(|_| is_stored).map(|slot| (slot, line)));
         for cell in alone.flat_map(|a| a.cells.iter().copied()).chain(left_in.iter().copied()) {
             let Some(slot) = self.view.values.own_field(cell).map(|slot| self.innermost(slot)) else { continue };
             // A field that points into its own structure goes with it.

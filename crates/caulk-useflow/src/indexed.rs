@@ -1,0 +1,49 @@
+//! Fields of the elements of an array: `list[i].name`.
+//!
+//! The table of values has one place for all elements of an array and for all that is in them. Which field of an element is meant only
+//! the instruction tells that computes its address.
+
+use caulk_ir::{Inst, Operand, Step};
+use caulk_program::TypeId;
+
+use crate::function::View;
+use crate::slots::Slot;
+
+/// The field that an address inside of an element is, by its last step.
+pub(crate) fn field_of_address(view: &View<'_>, address: Operand) -> Option<Slot> {
+    let Inst::Address { steps, .. } = &view.body.insts[address.value()?] else { return None };
+    match *steps.last()? {
+        Step::Field { ty, offset } => Some((resolved(view, ty), offset)),
+        _ => None,
+    }
+}
+
+/// The field that a value was loaded from.
+pub(crate) fn field_of_loaded(view: &View<'_>, value: Operand) -> Option<Slot> {
+    match &view.body.insts[value.value()?] {
+        Inst::Load { address, .. } => field_of_address(view, *address),
+        Inst::Cast { value, .. } => field_of_loaded(view, *value),
+        _ => None,
+    }
+}
+
+/// Offsets of the fields of a structure that a function steps into anywhere, those of elements too.
+pub(crate) fn touched_fields(view: &View<'_>, ty: TypeId) -> Vec<u64> {
+    let steps = view.body.insts.values().filter_map(|inst| match inst {
+        Inst::Address { steps, .. } => Some(steps.iter()),
+        _ => None,
+    });
+    let fields = steps.flatten().filter_map(|step| match step {
+        Step::Field { ty, offset } => Some((resolved(view, *ty), *offset)),
+        _ => None,
+    });
+    let mut touched: Vec<u64> = fields.filter(|field| field.0 == ty).map(|field| field.1).collect();
+    touched.extend(view.values.touched_fields(ty));
+    touched.sort_unstable();
+    touched.dedup();
+    touched
+}
+
+fn resolved(view: &View<'_>, ty: caulk_ir::StructId) -> TypeId {
+    view.program.resolve_struct(view.program.function(view.id).unit, ty)
+}

@@ -1,0 +1,145 @@
+//! Structures of parameters that live on while a function frees what their fields hold.
+
+use caulk_ir::{Inst, InstId};
+use caulk_memory::{AccessPath, Cell, PathRoot, ValueNode};
+use caulk_program::TypeId;
+use caulk_summary::{Action, Destination, Guard, Subject, Summary};
+use serde::{Deserialize, Serialize};
+
+use crate::function::View;
+
+/// A structure that a parameter points to, and of which a function frees fields.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Released {
+    pub param: u32,
+    pub ty: TypeId,
+    /// Offsets of the fields that are freed. Sorted.
+    pub fields: Vec<u64>,
+    /// The last call that frees one.
+    pub last: InstId,
+    /// The fields still point to what was freed: the structure is of no use any more.
+    pub is_left_dangling: bool,
+}
+
+/// The structures of parameters that live on while several of their fields are freed.
+pub(crate) fn released(view: &mut View<'_>, summary: &Summary) -> Vec<Released> {
+    let mut found: Vec<Released> = Vec::new();
+    for action in &summary.actions {
+        let (Subject::Value(path), Destination::Free { .. }) = (&action.subject, &action.to) else { continue };
+        let (PathRoot::Param(param), [step]) = (path.root, path.steps.as_slice()) else { continue };
+        let Some((ty, offset)) = step.field.filter(|_| action.guard.is_own()) else { continue };
+        match found.iter_mut().find(|known| known.param == param && known.ty == ty) {
+            Some(known) => known.fields.push(offset),
+            None => found.push(Released { param, ty, fields: vec![offset], last: InstId(0), is_left_dangling: false }),
+        }
+    }
+    note_directly_freed(view, &mut found);
+    // What is done to the structure itself is for others to see to.
+    let is_left = |param: u32| {
+        let is_it = |a: &&Action| matches!(&a.subject, Subject::Value(p) if p.root == PathRoot::Param(param) && p.steps.is_empty());
+        !summary.actions.iter().any(|a| is_it(&a))
+    };
+    found.retain(|released| is_left(released.param));
+    for released in &mut found {
+        released.fields.sort_unstable();
+        released.fields.dedup();
+        released.last = last_free(view, released);
+        released.is_left_dangling = leaves_dangling(view, released, summary);
+    }
+    found.retain(|released| released.last != InstId(0));
+    found
+}
+
+/// Fields of parameters that calls of the function free, though the summary does not say so: what is taken out of a tree before counts
+/// as held by the tree.
+fn note_directly_freed(view: &View<'_>, found: &mut Vec<Released>) {
+    for (inst, kind) in view.body.insts.iter() {
+        let (Some(call), Some(effect)) = (kind.call(), &view.calls[inst]) else { continue };
+        for (index, argument) in call.args.iter().enumerate() {
+            let base = view.values.of_operand(*argument).map(|cell| view.values.node(cell.base));
+            let Some(ValueNode::Load(holder, offset)) = base else { continue };
+            let ValueNode::Param(param) = view.values.node(holder) else { continue };
+            let Some((ty, field)) = view.values.own_field(Cell { base: holder, offset }) else { continue };
+            if !surely_frees(&effect.summary, index) {
+                continue;
+            }
+            match found.iter_mut().find(|known| known.param == param && known.ty == ty) {
+                Some(known) => known.fields.push(field),
+                None => found.push(Released { param, ty, fields: vec![field], last: inst, is_left_dangling: false }),
+            }
+        }
+    }
+}
+
+/// Whether a function gives fields to what frees them, one by one, and writes to none of them.
+fn leaves_dangling(view: &mut View<'_>, released: &Released, summary: &Summary) -> bool {
+    let given: Vec<u64> =
+        released.fields.iter().copied().filter(|field| is_freed_here(view, released, *field)).collect();
+    !given.is_empty() && !is_written(view, released, &given, summary)
+}
+
+/// Whether some call is given what a field holds, and frees it for certain.
+fn is_freed_here(view: &View<'_>, released: &Released, field: u64) -> bool {
+    let frees = |(inst, kind): (InstId, &Inst)| {
+        let (Some(call), Some(effect)) = (kind.call(), &view.calls[inst]) else { return false };
+        call.args.iter().enumerate().any(|(index, argument)| {
+            let base = view.values.of_operand(*argument).map(|cell| view.values.node(cell.base));
+            let Some(ValueNode::Load(holder, offset)) = base else { return false };
+            let slot = view.values.own_field(Cell { base: holder, offset });
+            let is_field =
+                view.values.node(holder) == ValueNode::Param(released.param) && slot == Some((released.ty, field));
+            is_field && surely_frees(&effect.summary, index)
+        })
+    };
+    view.body.insts.iter().any(frees)
+}
+
+/// Whether a callee always frees an argument.
+fn surely_frees(summary: &Summary, index: usize) -> bool {
+    let argument = AccessPath::root(PathRoot::Param(index as u32));
+    summary.actions.iter().any(|action| {
+        let is_argument = matches!(&action.subject, Subject::Value(path) if *path == argument);
+        is_argument && action.guard == Guard::Always && matches!(action.to, Destination::Free { .. })
+    })
+}
+
+/// Whether a function, or what it calls, writes to some of the fields of a structure.
+fn is_written(view: &View<'_>, released: &Released, fields: &[u64], summary: &Summary) -> bool {
+    let is_given = |cell: Cell| view.values.node(cell.base) == ValueNode::Param(released.param);
+    let is_field = |cell: Cell| {
+        let slot = view.values.own_field(cell);
+        is_given(cell) && slot.is_none_or(|(ty, field)| ty == released.ty && fields.contains(&field))
+    };
+    let by_itself = view.body.insts.values().any(|inst| match inst {
+        Inst::Store { address, .. } => view.values.of_operand(*address).is_some_and(is_field),
+        Inst::Fill { dst, .. } | Inst::Copy { dst, .. } => view.values.of_operand(*dst).is_some_and(is_given),
+        _ => false,
+    });
+    let is_path_to_field = |path: &AccessPath| match path.steps.as_slice() {
+        [step] if path.root == PathRoot::Param(released.param) => {
+            step.field.is_none_or(|(ty, field)| ty == released.ty && fields.contains(&field))
+        }
+        _ => false,
+    };
+    let is_filled = |action: &Action| matches!(&action.to, Destination::Store(to) if is_path_to_field(to));
+    by_itself || summary.overwritten.iter().any(is_path_to_field) || summary.actions.iter().any(is_filled)
+}
+
+/// The last call that frees a field of a parameter's structure.
+fn last_free(view: &mut View<'_>, released: &Released) -> InstId {
+    let calls: Vec<InstId> = view.calls.iter().filter(|(_, c)| c.is_some()).map(|(inst, _)| inst).collect();
+    let mut last = InstId(0);
+    for call in calls {
+        let Some(effect) = view.calls[call].clone() else { continue };
+        for action in &effect.summary.actions {
+            let (Subject::Value(path), Destination::Free { .. }) = (&action.subject, &action.to) else { continue };
+            let freed = view.resolve_value(call, path).map(|value| view.values.node(value));
+            if let Some(ValueNode::Load(base, _)) = freed
+                && view.values.node(base) == ValueNode::Param(released.param)
+            {
+                last = last.max(call);
+            }
+        }
+    }
+    last
+}

@@ -1,0 +1,73 @@
+//! Fields that a fresh block is stored in, as the stores themselves tell.
+//!
+//! What a structure holds that is in a list when the function is left counts as held by the list. Yet it is the field's, if it was stored
+//! there alone.
+
+use caulk_ir::{Inst, InstId, Operand};
+use caulk_memory::{PathRoot, ValueNode};
+use caulk_summary::{Destination, Subject};
+
+use super::Summarizer;
+use crate::objects::Fresh;
+use crate::slots::Slot;
+
+impl Summarizer<'_> {
+    /// The field of a structure in memory that a block is stored in, if it is stored once and goes nowhere else.
+    pub(super) fn stored_once(&self, object: &Fresh) -> Option<Slot> {
+        let view = &self.view;
+        let result = view.values.of_inst(object.call)?.base;
+        let [address] = self.stores_of(object.call)[..] else { return None };
+        if object.first.own != Some(result) || self.goes_elsewhere(object.call) {
+            return None;
+        }
+        let cell = view.values.of_operand(address)?;
+        let is_local = matches!(view.values.node(cell.base), ValueNode::Local(_));
+        let slot = view.values.own_field(cell).filter(|_| !is_local && view.values.is_exact(view.body, cell.base))?;
+        let field = view.program.type_info(slot.0).fields.iter().find(|field| field.offset == slot.1)?;
+        (field.pointee.depth > 0 && field.target != Some(slot.0)).then_some(slot)
+    }
+
+    /// Where the result of a call is stored.
+    fn stores_of(&self, call: InstId) -> Vec<Operand> {
+        let stores = self.view.body.insts.values().filter_map(|inst| match inst {
+            Inst::Store { value, address, .. } if self.is_result(call, *value) => Some(*address),
+            _ => None,
+        });
+        stores.collect()
+    }
+
+    fn is_result(&self, call: InstId, value: Operand) -> bool {
+        let values = &self.view.values;
+        values.of_operand(value).is_some_and(|cell| values.node(cell.base) == ValueNode::Opaque(call))
+    }
+
+    /// Whether the result of a call is returned, mixed with other values, or given to what may keep it.
+    fn goes_elsewhere(&self, call: InstId) -> bool {
+        let is_result = |value: &Operand| self.is_result(call, *value);
+        self.view.body.insts.iter().any(|(id, inst)| match inst {
+            Inst::Return { value: Some(value) } => is_result(value),
+            Inst::Phi { incoming, .. } => incoming.iter().any(|(_, value)| is_result(value)),
+            Inst::Select { then, other, .. } => is_result(then) || is_result(other),
+            _ => inst.call().is_some_and(|data| {
+                let mut given = data.args.iter().enumerate().filter(|(_, argument)| is_result(argument));
+                given.any(|(index, _)| self.is_taken(id, index))
+            }),
+        })
+    }
+
+    fn is_taken(&self, call: InstId, index: usize) -> bool {
+        let Some(effect) = self.view.calls[call].as_ref() else { return false };
+        let root = PathRoot::Param(index as u32);
+        let takes = effect.summary.actions.iter().any(|action| {
+            let is_argument =
+                matches!(&action.subject, Subject::Value(path) if path.root == root && path.steps.is_empty());
+            let lasts = match &action.to {
+                Destination::Free { .. } | Destination::Renew => false,
+                Destination::Store(to) => to.root != PathRoot::Return,
+                Destination::Keep | Destination::Unknown => true,
+            };
+            is_argument && lasts
+        });
+        takes || effect.unknown
+    }
+}

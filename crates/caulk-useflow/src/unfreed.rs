@@ -1,0 +1,136 @@
+//! Functions that free what a structure holds and leave the structure itself: nothing in the program frees such structures, or others
+//! that free these fields free the structure with them.
+
+use caulk_ir::{Body, Constant, Inst, Operand, VarId};
+use caulk_program::{FuncId, TypeId};
+use caulk_rules::Rule;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::candidate::{Candidate, Loss};
+use crate::destructors::{candidate, fills};
+use crate::released::Released;
+use crate::schedule::Analysis;
+use crate::slots::Origin;
+use crate::summarize::World;
+
+/// A function that frees this many fields of a structure ends it.
+const MIN_RELEASED: usize = 2;
+
+/// Structures whose fields are freed, and that are left.
+pub(crate) fn unfreed_structures(world: &World<'_>, analysis: &Analysis) -> Vec<Candidate> {
+    let types = Types::new(world, analysis);
+    let rules = &world.config.rules;
+    let mut candidates = Vec::new();
+    for (index, report) in analysis.reports.iter().enumerate() {
+        let function = FuncId(index as u32);
+        for released in &report.slots.released {
+            let Some(origin) = types.made.get(&released.ty) else { continue };
+            let is_end = is_at_its_end(world, function, released) && !fills(analysis, function, released.ty);
+            if !is_end || types.may_be_part(world, function, released) {
+                continue;
+            }
+            let is_never_freed = !types.maybe_ended.contains(&released.ty);
+            let is_left = || is_left_by_callers(world, analysis, function, released);
+            if (is_never_freed && rules.applies(Rule::NeverFreed, true))
+                || (!is_never_freed && rules.applies(Rule::LeftStructures, is_left()))
+            {
+                let variable = parameter_variable(world, function, released.param);
+                let found = candidate(function, released.last, Loss::NeverFreed(released.ty), *origin, false);
+                candidates.push(Candidate { variable, ..found });
+            }
+        }
+    }
+    candidates
+}
+
+/// What is known of types over the whole program.
+struct Types {
+    made: FxHashMap<TypeId, Origin>,
+    maybe_ended: FxHashSet<TypeId>,
+    /// Of which there are variables, or that lie in other structures.
+    parts: FxHashSet<TypeId>,
+}
+
+impl Types {
+    fn new(world: &World<'_>, analysis: &Analysis) -> Self {
+        let parts = world.program.types().embedded().collect();
+        let mut found = Self { made: FxHashMap::default(), maybe_ended: FxHashSet::default(), parts };
+        for (index, report) in analysis.reports.iter().enumerate() {
+            for (ty, line) in &report.slots.made {
+                found.made.entry(*ty).or_insert((FuncId(index as u32), *line));
+            }
+            found.parts.extend(&report.slots.by_value);
+            // Who makes such structures frees those that it could not complete.
+            let is_made = |ty: &&TypeId| report.slots.made.iter().any(|(made, _)| made == *ty);
+            found.maybe_ended.extend(report.slots.maybe_ended.iter().filter(|ty| !is_made(ty)));
+        }
+        found
+    }
+
+    /// Whether what a function is given may be no block of its own. Where nothing calls it, the type tells.
+    fn may_be_part(&self, world: &World<'_>, function: FuncId, released: &Released) -> bool {
+        match world.program.callers(function).next() {
+            Some(_) => is_given_part(world, function, released.param),
+            None => self.parts.contains(&released.ty),
+        }
+    }
+}
+
+/// Whether some caller gives a variable or a part of another structure.
+fn is_given_part(world: &World<'_>, function: FuncId, param: u32) -> bool {
+    let program = world.program;
+    program.callers(function).any(|caller| {
+        let Some(body) = program.body(caller) else { return true };
+        let sites = program.call_sites(caller).iter().filter(|site| program.targets(site).contains(&function));
+        let mut arguments = sites.filter_map(|site| body.insts[site.inst].call()?.args.get(param as usize).copied());
+        arguments.any(|argument| is_part(&body, argument))
+    })
+}
+
+/// Whether a pointer is the address of a variable, or of something inside of a structure.
+fn is_part(body: &Body, argument: Operand) -> bool {
+    let Operand::Value(value) = argument else { return body.constant(argument) != Some(Constant::Null) };
+    match &body.insts[value] {
+        Inst::Address { .. } | Inst::Local { .. } => true,
+        Inst::Cast { value, .. } => is_part(body, *value),
+        _ => false,
+    }
+}
+
+/// Whether other functions free the structure together with these fields, and no caller of this one frees it.
+fn is_left_by_callers(world: &World<'_>, analysis: &Analysis, function: FuncId, released: &Released) -> bool {
+    let program = world.program;
+    let slots = |f: FuncId| &analysis.reports[f.0 as usize].slots;
+    if !released.is_left_dangling {
+        return false;
+    }
+    // Who frees one of many fields renews or empties it, and does not end the structure.
+    let frees_as_much = |f: FuncId| {
+        let freed: Vec<u64> = slots(f).freed_here.iter().filter(|s| s.0 == released.ty).map(|s| s.1).collect();
+        let common = freed.iter().filter(|field| released.fields.contains(field)).count();
+        f != function && slots(f).ended.contains(&released.ty) && common > 0 && 2 * common >= freed.len()
+    };
+    let mut callers = program.callers(function).peekable();
+    let has_callers = callers.peek().is_some();
+    has_callers
+        && callers.all(|caller| !slots(caller).maybe_ended.contains(&released.ty))
+        && program.functions().any(frees_as_much)
+}
+
+/// Whether a function that frees fields of a structure leaves it unusable.
+fn is_at_its_end(world: &World<'_>, function: FuncId, released: &Released) -> bool {
+    // What is given as `void *` is freed as that, by code that knows nothing of the type.
+    let info = world.program.function(function);
+    let pointee = info.declaration.params.get(released.param as usize).map(|param| param.pointee);
+    let declared = pointee.and_then(|pointee| pointee.target).map(|ty| world.program.resolve_struct(info.unit, ty));
+    // What is given as another structure, which it starts with, is freed as that one.
+    if declared != Some(released.ty) {
+        return false;
+    }
+    released.fields.len() >= MIN_RELEASED || world.config.rules.applies(Rule::DanglingFields, released.is_left_dangling)
+}
+
+fn parameter_variable(world: &World<'_>, function: FuncId, param: u32) -> Option<VarId> {
+    let body = world.program.body(function)?;
+    body.vars.iter().find(|(_, var)| var.param == Some(param)).map(|(id, _)| id)
+}
