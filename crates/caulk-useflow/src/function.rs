@@ -9,7 +9,7 @@ use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueId, ValueNode, Val
 use caulk_program::{FuncId, Outcome, Program, copied_errnos};
 use caulk_rules::Rule;
 use caulk_summary::{Action, Depth, Destination, Guard, Subject, Summary};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::apart::Apart;
