@@ -66,7 +66,7 @@ impl Machine<'_> {
         (!made.is_empty() || !is_lost).then_some(made)
     }
 
-    /// Whether a callee was taken to go a way on which an argument is null that is not known to be. Whoever may give an object
+    /// Whether a callee was taken to follow a path on which an argument is null that is not known to be. A caller that may give an object
     /// to be used does not want a new one, unless it is known that there is none.
     fn rests_on_null(&mut self, before: &State, after: &State, site: &Site<'_>) -> bool {
         site.args.iter().any(|&argument| {
@@ -254,7 +254,7 @@ impl Machine<'_> {
         case: &Case,
     ) -> bool {
         case.needs.iter().all(|(path, relation)| match self.path_value(state, site, result, path) {
-            // Whoever may give an object to be used does not want a new one, unless it is known that there is none.
+            // A caller that may give an object to be used does not want a new one, unless it is known that there is none.
             Some(value)
                 if path.root != PathRoot::Return && *relation == Relation::ZERO && self.root(value).is_some() =>
             {

@@ -7,7 +7,7 @@ use caulk_ir::{Body, Callee, Constant, Inst, InstId, Operand, Pointee, Step, Typ
 use caulk_program::{FuncId, GlobalVarId, Outcome, Program, TypeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A place that is told apart from others over the whole program.
+/// A place that is distinguished from others over the whole program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
     /// A field of a structure type: the innermost structure and the offset in it. Elements of an array are one.
@@ -114,7 +114,7 @@ impl Modified {
         self.number(place).is_some_and(|number| self.has(function, number))
     }
 
-    /// Whether a function may end up in code that nobody knows.
+    /// Whether a function may end up in unknown code.
     pub fn calls_unknown(&self, function: FuncId) -> bool {
         self.calls_unknown[function.0 as usize]
     }
