@@ -38,7 +38,11 @@ pub fn find_databases(place: &Path) -> Result<FoundDatabase, CaptureError> {
     let mut found = in_build_folders.filter(|candidate| candidate.is_file());
     match found.next() {
         Some(path) => Ok(FoundDatabase { path, others: found.collect() }),
-        None => Err(CaptureError::NoDatabase { searched: vec![direct, place.join("build*").join(DATABASE_NAME)] }),
+        None => match direct.try_exists() {
+            // "Not found" would be wrong where one may not look.
+            Err(source) => Err(CaptureError::Read { path: direct, source }),
+            Ok(_) => Err(CaptureError::NoDatabase { searched: vec![direct, place.join("build*").join(DATABASE_NAME)] }),
+        },
     }
 }
 

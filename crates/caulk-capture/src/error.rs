@@ -12,7 +12,8 @@ pub enum CaptureError {
     #[error(
         "no compilation database found (looked for {})\n\
          help: make one with `caulk capture -- make`, with `cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=ON`, \
-         or run `meson setup` (meson always writes one); name its place with `-p DIR`",
+         or run `meson setup` (meson always writes one); name its place with `-p DIR`. \
+         A few sources need none: `caulk check a.c b.c`",
         list(.searched)
     )]
     NoDatabase { searched: Vec<PathBuf> },

@@ -1,6 +1,6 @@
 //! What a source defines and writes, by a glance at its text.
 //!
-//! This is no parser: whoever asks compiles what looks right and then knows. Comments, literals and lines of the
+//! This is no parser: the caller compiles what looks right and then knows. Comments, literals and lines of the
 //! preprocessor are passed over, braces are counted, and of each declaration outside of functions the names are looked at.
 //! Branches of `#if` are all taken, old-style parameters are not known.
 

@@ -23,7 +23,7 @@ pub struct CompileJob {
     /// What may be passed to clang. Every element is one complete flag with its value attached (`-Iinc`, never `-I`
     /// `inc`), so any element can be removed without giving the next one another meaning. Ends with `-x<language>`.
     pub flags: Vec<String>,
-    /// Where the build put the object: tells apart the targets that share a source.
+    /// Where the build put the object: distinguishes the targets that share a source.
     pub output_hint: Option<String>,
     /// The compiler as the build wrote it, without launchers.
     pub original_compiler: String,

@@ -36,7 +36,7 @@ pub fn jobs_from_database(
     let base = database.parent().unwrap_or(Path::new("."));
     let base = resolve(cwd, base);
     let mut list = JobList { databases: vec![database.to_owned()], ..JobList::default() };
-    // Apart from the build's own words: a build that ends in `-I` or `--` must not swallow them.
+    // Apart from the build's own words: a build that ends in `-I` or `--` must not take them as its argument.
     let extra = sanitize(&expand(extra_flags.to_vec(), cwd));
     let mut seen: HashMap<PathBuf, Vec<usize>> = HashMap::new();
     for entry in entries {

@@ -15,7 +15,7 @@
 //! ```text
 //! discover -> database -> split, response -> compiler -> flags -> jobs -> exclude
 //! record   -> database (cleaned and written)
-//! glance   -> neighbours (sources nobody named)
+//! glance   -> neighbours (sources that were not named)
 //! ```
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]

@@ -1,6 +1,6 @@
 //! Sources that lie beside the headers a program uses and define what it lacks.
 //!
-//! Where sources are named one by one, nobody says which others belong to them. A header declares what some source defines,
+//! Where sources are named one by one, nothing says which others belong to them. A header declares what some source defines,
 //! and that source mostly lies in the header's own folder.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -269,7 +269,7 @@ impl Machine<'_> {
         let result = self.translate(before, site, translation, result);
         let result = self.evident(result);
         let result = self.resized(result, width);
-        // The same unknown for all parts: whoever tests it learns which part it was.
+        // The same unknown for all parts: a test of it says which part it was.
         let told = self.symbols.at(&mut self.pool, site.moment.clone(), Part::Told, width, Origin::Unknown, false);
         visible.push(self.pool.eq(told, result));
         Some(result)

@@ -173,7 +173,7 @@ impl Machine<'_> {
         Some(result)
     }
 
-    /// Nobody knows the callee: it may keep and change whatever it can reach.
+    /// The callee is not known: it may keep and change whatever it can reach.
     fn give_away(&mut self, state: &mut State, site: &Site<'_>) {
         for &arg in &site.args {
             match state.tracked {
@@ -245,7 +245,7 @@ impl Machine<'_> {
     }
 
     /// Whether a path is a cell of the object that it leads to. What points to itself is an empty list, or a buffer that is a part
-    /// of it: nobody frees or keeps it by that.
+    /// of it: that neither frees nor keeps it.
     fn is_in_itself(
         &mut self,
         state: &State,
@@ -269,7 +269,7 @@ impl Machine<'_> {
                 None => drop(self.root(value).map(|root| state.fates.set(root, Fate::Kept))),
             },
             Destination::Free { .. } if is_object => self.settle(state, Fate::Freed),
-            // What else was done to what the holder holds, nobody said.
+            // What else was done to what the holder holds is not known.
             Destination::Free { deep } if state.tracked.is_some() && !self.is_left_inside(state, value, deep) => {
                 self.settle(state, Fate::Freed)
             }

@@ -1,6 +1,6 @@
 //! What callers give: where all calls of a function are known, it is executed once for each set of constants that they pass.
 //!
-//! Two parameters that no caller combines ("store the result" and "count only") need not be told apart by the function itself.
+//! Two parameters that no caller combines ("store the result" and "count only") need not be distinguished by the function itself.
 
 use caulk_ir::{Constant, Inst};
 
@@ -8,7 +8,7 @@ use crate::effect_cache::Given;
 use crate::frame::Frame;
 use crate::world::World;
 
-/// The constants that calls of a function pass for parameters that it asks about. Empty: somebody may pass anything.
+/// The constants that calls of a function pass for parameters that it asks about. Empty: some caller may pass anything.
 pub(crate) fn given_by_callers(world: &World<'_>, frame: &Frame<'_>) -> Vec<Given> {
     let program = world.program;
     let asked = asked_parameters(frame);

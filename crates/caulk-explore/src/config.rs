@@ -37,7 +37,7 @@ pub struct ExploreConfig {
     pub max_opaque: usize,
     /// Functions that one call may reach, for their guarded summaries to be used.
     pub max_targets: usize,
-    /// Cells of memory in one state. What is written beyond is forgotten, the path counts as blurred, and what it points to as held.
+    /// Cells of memory in one state. What is written beyond is forgotten, the path counts as merged, and what it points to as held.
     pub max_cells: usize,
     /// Instructions executed to see what one function does wrong with freed memory.
     pub max_misuse_steps: usize,

@@ -1,7 +1,7 @@
 //! Counters beside the object: `s.len` beside `s.buf`.
 //!
 //! A callee that puts a block into a structure and counts there has counted something. What it adds is often the length of a text,
-//! of which nothing is known; still nobody who finds the counter at zero has the block.
+//! of which nothing is known; still no code that finds the counter at zero has the block.
 
 use caulk_program::FuncId;
 use caulk_rules::Rule;

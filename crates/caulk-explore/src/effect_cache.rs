@@ -1,7 +1,7 @@
 //! The guarded summaries of a program, each worked out when first asked for.
 //!
 //! A callee that is small enough is executed once, whatever it is given. A larger one is executed for the constants it is
-//! given, where somebody needs to know: a mode or a flag often leaves only a small part of it.
+//! given, where it is asked for: a mode or a flag often leaves only a small part of it.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 

@@ -31,7 +31,7 @@ pub(crate) struct Effect {
     pub zeroes: Vec<ClearedRun>,
     /// Runs of bytes copied from what the function was given, before `writes`.
     pub copies: Vec<(Key, Key, u64)>,
-    /// What became of the function's own blocks, and of what it was given.
+    /// The outcome of the function's own blocks, and of what it was given.
     pub fates: Vec<(TermId, Fate)>,
     /// An allocation failed on this way.
     pub failed: bool,
@@ -187,7 +187,7 @@ fn merge_runs(some: &[ClearedRun], others: &[ClearedRun]) -> Vec<ClearedRun> {
     runs
 }
 
-/// Objects of callers, or made for them, of which only so much is known that somebody holds them.
+/// Objects of callers, or made for them, of which only so much is known that they have an owner.
 fn keep_what_is_held(machine: &Machine<'_>, effect: &mut Effect) {
     let held = std::mem::take(&mut effect.held_somewhere);
     let is_object = |root: &TermId| matches!(machine.origin(*root), Origin::Block(_) | Origin::Param(_));
@@ -204,7 +204,7 @@ fn keep_what_is_held(machine: &Machine<'_>, effect: &mut Effect) {
 fn effect_of(machine: &mut Machine<'_>, end: &End) -> Effect {
     let state = &end.state;
     let mut writes = Vec::new();
-    // What was stored where nobody can say is somebody's all the same.
+    // A store to an unknown address counts as an owner.
     let mut held_somewhere: BTreeSet<TermId> = BTreeSet::new();
     for (key, content) in state.memory.iter() {
         let root = machine.root(key.base);
@@ -221,7 +221,7 @@ fn effect_of(machine: &mut Machine<'_>, end: &End) -> Effect {
     let holds_something = |root: TermId| state.memory.iter().any(|(_, c)| c.holder == Some(root) && c.points.is_some());
     let matters = |root: &TermId, fate: &Fate| match (machine.origin(*root), fate) {
         (Origin::Local(_), _) => false,
-        // What nobody holds is lost inside, and no caller's business.
+        // What has no owner is lost inside, and does not concern callers.
         (Origin::Block(_), Fate::Live) => machine.is_held(state, *root, &kept, false),
         (Origin::Block(_), Fate::Kept) => machine.is_held(state, *root, &kept, false) || holds_something(*root),
         (Origin::Block(_), Fate::Freed) => false,

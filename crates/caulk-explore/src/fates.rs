@@ -1,4 +1,4 @@
-//! What has become of the objects of a path. Paths fork far more often than objects meet their fate, so it is shared until
+//! The outcome of the objects of a path. Paths fork far more often than objects get an outcome, so it is shared until
 //! it is written to.
 
 use std::rc::Rc;
@@ -11,7 +11,7 @@ pub(crate) enum Fate {
     /// Made on this path, and the path's to see to.
     Live,
     Freed,
-    /// Somebody else sees to it.
+    /// It has another owner.
     Kept,
 }
 
@@ -36,7 +36,7 @@ impl Fates {
         }
     }
 
-    /// Sets the fate of an object that has none yet.
+    /// Sets the outcome of an object that has none yet.
     pub(crate) fn set_first(&mut self, root: TermId, fate: Fate) {
         if let Err(at) = self.find(root) {
             Rc::make_mut(&mut self.0).insert(at, (root, fate));

@@ -263,7 +263,7 @@ impl Machine<'_> {
         case: &Case,
     ) -> bool {
         case.needs.iter().all(|(path, relation)| match self.path_value(state, site, result, path) {
-            // Whoever may give an object to be used does not want a new one, unless it is known that there is none.
+            // A caller that may give an object to be used does not want a new one, unless it is known that there is none.
             Some(value)
                 if path.root != PathRoot::Return && *relation == Relation::ZERO && self.root(value).is_some() =>
             {

@@ -1,4 +1,4 @@
-//! Paths that meet: those that nothing later can tell apart become one (Melton 4.5, and beyond).
+//! Paths that meet: those that nothing later can distinguish become one (Melton 4.5, and beyond).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -105,7 +105,7 @@ fn differing(one: &[Option<TermId>], other: &[Option<TermId>]) -> Vec<usize> {
     differing
 }
 
-/// What became of objects, but for blocks of this function that are gone and that nothing points to any more: they are as if
+/// The outcome of objects, but for blocks of this function that are gone and that nothing points to any more: they are as if
 /// they had never been. `live`: values that are used later; none: all.
 fn fates_that_matter(machine: &Machine<'_>, state: &State, live: Option<&[InstId]>) -> Vec<(TermId, Fate)> {
     let points = |value: Option<TermId>, root| value.is_some_and(|value| machine.points_to(value, root));
@@ -143,7 +143,7 @@ impl Search<'_, '_> {
         merged
     }
 
-    /// Paths that no later condition of this function tells apart become one; what callees may ask about is forgotten.
+    /// Paths that no later condition of this function distinguishes become one; what callees may ask about is forgotten.
     fn merge_alike(&mut self, block: BlockId, states: Vec<State>) -> Vec<State> {
         if states.len() == 1 {
             return states;

@@ -1,8 +1,8 @@
-//! Who may ask for whose guarded summary, so that nobody waits for himself.
+//! Which function may ask for which guarded summary, so that none waits for itself.
 //!
-//! Large programs are one knot: whatever allocates may report an error, and whoever reports errors may call anything. But
+//! Large programs are one knot: whatever allocates may report an error, and what reports errors may call anything. But
 //! only callees small enough are executed, and without the large ones most of the knot falls apart. What cycles are left are
-//! cut where a walk in depth over the call graph comes back to where it is: the order is the program's, whoever asks first.
+//! cut where a walk in depth over the call graph comes back to where it is: the order is the program's, whichever function asks first.
 
 use caulk_program::{FuncId, Program};
 
@@ -75,7 +75,7 @@ impl Order {
     pub(crate) fn may_ask(&self, asker: Asker, callee: FuncId, max_depth: u32) -> bool {
         let [Some(from), Some(to)] = [asker.function, callee].map(|f| self.places[f.0 as usize]) else { return false };
         let is_cycle = from.component == to.component;
-        // Whoever is at the end of so many asks nobody: where chains are cut depends on the program alone.
+        // The last of so many asks for none: where chains are cut depends on the program alone.
         let is_end = from.depth % self.max_waiting.max(1) == 0;
         let is_below = to.rank < from.rank && to.depth < from.depth;
         !is_end && is_below && (!is_cycle || (asker.in_cycles && to.depth <= max_depth))

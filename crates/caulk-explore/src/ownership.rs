@@ -64,7 +64,7 @@ impl Machine<'_> {
         found.into_iter().collect()
     }
 
-    /// Whether somebody still holds the object: memory that lives on, the result, or a value that is used later.
+    /// Whether the object still has an owner: memory that lives on, the result, or a value that is used later.
     pub(crate) fn is_held(&self, state: &State, object: TermId, kept: &[TermId], locals_live: bool) -> bool {
         let mut seen: BTreeSet<TermId> = BTreeSet::new();
         let mut work = vec![object];
@@ -87,7 +87,7 @@ impl Machine<'_> {
                     (Some(Fate::Freed), _) => {}
                     (Some(Fate::Kept), _) => return true,
                     (_, Origin::Local(_)) if !locals_live => {}
-                    // Nobody reads it again before it is set anew.
+                    // It is not read again before it is set again.
                     (_, Origin::Global(g)) if !locals_live && self.world.program.only_passes_down(g) => {}
                     (Some(Fate::Live), _) => work.push(holder),
                     _ => return true,

@@ -1,4 +1,4 @@
-//! All paths of a function that matter: block after block, with paths that cannot be told apart any more merged.
+//! All paths of a function that matter: block after block, with paths that cannot be distinguished any more merged.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -25,7 +25,7 @@ use crate::witness::Event;
 /// What is looked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Goal<'g> {
-    /// Paths on which the object of these candidates is left to nobody.
+    /// Paths on which the object of these candidates is left without an owner.
     Leaks { wanted: Wanted, candidates: &'g [&'g Candidate] },
     /// All that a caller can see.
     Effects,
@@ -49,7 +49,7 @@ pub(crate) struct Search<'a, 'g> {
     pub to_end: EntityVec<BlockId, bool>,
     /// By block, once asked for.
     pub live_pointers: FxHashMap<BlockId, Rc<Vec<InstId>>>,
-    /// What happens to every object, when somebody wants to know.
+    /// What happens to every object, when it is asked for.
     pub transitions: Option<Transitions>,
     /// Which branches could be taken with the object, likewise.
     pub edges: Option<Edges>,
@@ -64,7 +64,7 @@ pub(crate) struct Search<'a, 'g> {
     pub replaying: Option<Replaying>,
     /// Ways that a candidate could have gone but for a contradiction that only the solver's last layer saw.
     pub refuted_by_solver: usize,
-    /// Ways on which the object was there at a candidate's end, whoever held it.
+    /// Paths on which the object was there at a candidate's end, whatever held it.
     pub reached_end: bool,
 }
 
@@ -158,7 +158,7 @@ impl<'a, 'g> Search<'a, 'g> {
     }
 
     /// States kept apart inside a block. Where a callee's effects are wanted, which are none once states were merged by force, there
-    /// may be more: those that nothing tells apart become one at the next block.
+    /// may be more: those that nothing distinguishes become one at the next block.
     fn max_states_inside(&self) -> usize {
         /// Ways that a call commonly goes.
         const WAYS: usize = 3;

@@ -56,7 +56,7 @@ pub(crate) struct State {
     pub copies: Rc<Vec<(Key, Key, u64)>>,
     /// Events of the trail when the state of an object changed last, where that is noted ([`crate::mstg`]).
     pub noted: u32,
-    /// What misuse is found by; empty unless somebody looks for it.
+    /// What misuse is found by; empty unless it is looked for.
     pub watched: Rc<Watched>,
 }
 

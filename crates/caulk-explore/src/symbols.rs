@@ -100,7 +100,7 @@ enum FixedKey {
 }
 
 impl Symbols {
-    /// A new symbol, whoever else has asked.
+    /// A new symbol, whatever was asked for before.
     pub(crate) fn make(&mut self, pool: &mut TermPool, width: u8, origin: Origin, is_pointer: bool) -> TermId {
         let tag = self.table.len() as u32;
         self.table.push(Symbol { origin, is_pointer });

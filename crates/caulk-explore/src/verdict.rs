@@ -29,7 +29,7 @@ use crate::world::World;
 /// Who found that a candidate cannot be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Layer {
-    /// On every path that can be, somebody frees or holds the object.
+    /// On every path that can be taken, the object is freed or has an owner.
     Ownership,
     /// Conditions contradict each other, as the cheap layers see.
     Conditions,
@@ -72,7 +72,7 @@ pub enum Verdict {
     Refuted(Layer),
     /// The budget ran out before all paths were seen.
     Cut,
-    /// Not looked at: what it rests on is no path (an owning field nobody sees to), or hidden.
+    /// Not looked at: what it rests on is no path (an owning field that is not freed), or hidden.
     Unexamined,
 }
 

@@ -13,7 +13,7 @@ pub enum Event {
     /// A branch or switch went to its `n`-th successor.
     Took(u32),
     Allocated,
-    /// A call that could have taken or freed the object left it.
+    /// A call that may take or free the object does neither.
     NotTaken,
     /// The object's address was written to memory.
     Stored,

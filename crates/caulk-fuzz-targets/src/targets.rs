@@ -34,7 +34,7 @@ pub(crate) fn packed_unit(bytes: &[u8]) {
 }
 
 pub(crate) fn cache_entry(bytes: &[u8]) {
-    // As it is, and with a hash that is right: the second is what somebody would write who means harm.
+    // As it is, and with a hash that is right: the second is what an attacker would write.
     let whole = entry::decode(bytes);
     let sealed = entry::decode(&entry::seal(bytes));
     for entry in [whole, sealed].into_iter().flatten() {

@@ -1,7 +1,7 @@
 //! How Caulk names memory.
 //!
 //! This crate owns access paths as they stand in summaries ([`AccessPath`]), the table of values and cells of one function
-//! ([`ValueTable`]), and the comparisons of values with constants that paths are told apart by ([`Relation`]).
+//! ([`ValueTable`]), and the comparisons of values with constants that paths are distinguished by ([`Relation`]).
 //!
 //! *Architecture invariant:* nothing here knows what is allocated or freed; it only says which names mean one thing.
 

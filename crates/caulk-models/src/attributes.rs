@@ -10,7 +10,7 @@ use crate::model::{Effect, EffectKind, Model, Origin, Purity, Varargs};
 use crate::place::{Place, Pointer};
 use crate::table::Models;
 
-/// What a declaration says about a function. Filled in by whoever reads declarations; all false: nothing is known.
+/// What a declaration says about a function. Filled in by the reader of declarations; all false: nothing is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeclAttributes {
     pub params: Vec<ParamAttributes>,
@@ -87,7 +87,7 @@ impl Models {
         };
         let family = self.declared_family(declared);
         let kind = EffectKind::Alloc { into: Place::RET, family, element: None, zeroed: false };
-        // Plain `malloc` only says that the pointer is new: an arena's memory is too, and nobody frees that.
+        // Plain `malloc` only says that the pointer is new: an arena's memory is too, and that is not freed.
         model.effects.push(Effect { kind, when, assumed: !owned });
     }
 

@@ -21,7 +21,7 @@ pub enum Member {
     Leaves,
     /// What the last argument points to is copied into the container, and what it holds with it.
     Copies,
-    /// Anything else, such as giving out an iterator: whoever has that may do anything to any element.
+    /// Anything else, such as giving out an iterator: code that has it may do anything to any element.
     Other,
 }
 
@@ -39,8 +39,8 @@ const OPTIONALS: [&str; 3] = ["optional", "variant", "any"];
 
 const ADDS: [&str; 7] = ["push_back", "push_front", "push", "insert", "emplace_back", "emplace_front", "insert_after"];
 const GIVES: [&str; 5] = ["operator[]", "at", "front", "back", "top"];
-/// The end of a container by itself leads to no element; whoever walks there from somewhere has that from another member.
-/// What is taken out or cleared is nobody's, unless it was fetched before.
+/// The end of a container by itself leads to no element; code that walks there has its start from another member.
+/// What is taken out or cleared has no owner, unless it was fetched before.
 const LEAVES: [&str; 14] = [
     "capacity",
     "max_size",

@@ -17,7 +17,7 @@ impl FamilyId {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Family {
     pub name: String,
-    /// Memory from the heap that is gone for good if nobody frees it: reported by default.
+    /// Memory from the heap that is gone for good if it is not freed: reported by default.
     pub heap: bool,
     /// Something of the system's that is held besides memory, or instead of it.
     pub resource: Option<Resource>,

@@ -105,7 +105,7 @@ pub enum EffectKind {
     Acquire { holder: Place, family: FamilyId },
     /// The hidden memory of the object `holder` points to is freed, the object itself is not: `regfree`.
     Release { holder: Place, family: FamilyId },
-    /// The block at `from` is moved into `into`, made anew if `from` was null; on success `from` is gone.
+    /// The block at `from` is moved into `into`, made if `from` was null; on success `from` is gone.
     Resize {
         from: Place,
         into: Place,
@@ -118,7 +118,7 @@ pub enum EffectKind {
     Alias { into: Place, of: Pointer },
     /// Ownership of the block at `what` moves to the library, or to the object `holder` points to.
     Keep { what: Place, holder: Option<Place> },
-    /// The memory that `into` points to or leads to now holds a reference to `what`, and nobody there will free it.
+    /// The memory that `into` points to or leads to now holds a reference to `what`, and does not free it.
     Store { what: Place, into: Place },
     /// The bytes `from` points to, pointers included, are copied to where `to` points.
     Copy { from: Place, to: Place },
@@ -154,7 +154,7 @@ impl EffectKind {
     }
 }
 
-/// What becomes of the old block when a resize fails.
+/// The outcome of the old block when a resize fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum OldBlock {
     /// It stays as it was, and the caller's: `realloc`.

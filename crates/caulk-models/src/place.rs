@@ -104,7 +104,7 @@ pub enum Pointer {
     Reachable(Place),
     /// Memory of the library that is never freed: `static`.
     Static,
-    /// Memory owned by somebody else: `borrowed`.
+    /// Memory with another owner: `borrowed`.
     Borrowed,
 }
 

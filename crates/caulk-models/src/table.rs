@@ -30,7 +30,7 @@ impl Models {
         Ok(())
     }
 
-    /// What the function does, if somebody has said it.
+    /// What the function does, if a model says it.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Model> {
         // A leading 1 byte is LLVM's sign for "do not decorate this symbol".

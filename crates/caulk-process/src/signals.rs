@@ -28,7 +28,7 @@ impl Lifeline {
             if let Some(signal) = signals.forever().next() {
                 is_second.store(true, Ordering::SeqCst);
                 lifeline.cut(Signal::from_named_raw(signal).unwrap_or(Signal::TERM));
-                // Ends the process as if nobody had listened, so that the caller sees the signal.
+                // Ends the process as if there were no handler, so that the caller sees the signal.
                 let _ = low_level::emulate_default_handler(signal);
             }
         };

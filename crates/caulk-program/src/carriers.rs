@@ -1,7 +1,7 @@
 //! Variables that only pass a value down: from a function that sets them to the functions it calls.
 //!
 //! Every read of such a variable happens while a function is active that has set it before. Once that function returns,
-//! nobody reads the variable again before it is set anew, so what it holds then is as lost as what a local held. A cache
+//! the variable is not read again before it is set again, so what it holds then is as lost as what a local held. A cache
 //! or a registry is not like that: some way to its readers does not set it first.
 
 use caulk_ir::{Body, Constant, DominatorTree, Inst, InstId};
@@ -22,7 +22,7 @@ fn is_carrier(program: &Program, variable: GlobalVarId, uses: &[VariableUse]) ->
     writers.dedup();
     let readers: Vec<FuncId> = who(Access::Reads).collect();
     let max = program.config.max_carrier_walk;
-    // What nobody reads at all is kept for another reason, such as a debugger.
+    // What is never read is kept for another reason, such as a debugger.
     if writers.is_empty() || readers.is_empty() || readers.len() > max {
         return false;
     }

@@ -9,7 +9,7 @@ use crate::calls::{CallKind, Outcome};
 use crate::ids::FuncId;
 use crate::program::Program;
 
-/// How far around a function [`calls_dot`] looks when nobody says.
+/// How far around a function [`calls_dot`] looks by default.
 pub const DEFAULT_DEPTH: usize = 2;
 
 /// The call graph: all of it, or the callers and callees of one function up to `depth` calls away. Functions without

@@ -13,7 +13,7 @@ use crate::virtual_sites::virtual_call;
 const NONE: u32 = u32::MAX;
 /// Longer chains of casts occur only in unreachable code that goes round in a circle.
 const MAX_CHAIN: usize = 64;
-/// Words of an aggregate that are told apart when it is loaded, stored or copied as a whole.
+/// Words of an aggregate that are distinguished when it is loaded, stored or copied as a whole.
 const MAX_WORDS: u64 = 32;
 
 struct Extractor<'a, 'f> {

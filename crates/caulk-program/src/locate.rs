@@ -246,7 +246,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The place an address value names, if that place was declared to hold a function pointer. Only such addresses
-    /// are followed as values; all others are told apart by type alone.
+    /// are followed as values; all others are distinguished by type alone.
     pub(crate) fn function_place(&self, address: Operand) -> Slot {
         let location = self.locate(address);
         let spot = match self.global_spot(&location, 0) {

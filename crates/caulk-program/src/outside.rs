@@ -6,7 +6,7 @@ use crate::ids::{FuncId, UnitId};
 use crate::program::Program;
 
 impl Program {
-    /// Whether somebody may call a function whose call the program does not show.
+    /// Whether a function may have callers that the program does not show.
     pub fn may_be_called_from_outside(&self, function: FuncId) -> bool {
         let info = self.function(function);
         let flags = info.declaration.flags;

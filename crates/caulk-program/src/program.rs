@@ -226,7 +226,7 @@ impl Program {
     }
 
     /// Whether a variable only passes a value from the function that sets it to the functions that one calls: when it
-    /// returns, nobody reads the variable again before it is set anew.
+    /// returns, the variable is not read again before it is set again.
     pub fn only_passes_down(&self, variable: GlobalVarId) -> bool {
         note(Read::Global(variable));
         self.carriers.contains(&variable)

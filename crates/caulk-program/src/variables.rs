@@ -90,7 +90,7 @@ impl Variables {
         groups.filter(|(id, group)| !self.is_shared[*id] && group.iter().all(|u| u.2 != Access::Escapes))
     }
 
-    /// The function that a hook holds unless somebody outside sets another: a pointer of one unit, to which nothing but its
+    /// The function that a hook holds unless code outside sets another: a pointer of one unit, to which nothing but its
     /// first value is ever assigned by name. It is in terms of the unit.
     pub(crate) fn hook(&self, world: &World<'_>, variable: GlobalVarId) -> Option<Constant> {
         let global = world.global(variable);
@@ -106,7 +106,7 @@ impl Variables {
         }
     }
 
-    /// The number a variable always holds: one that cannot be written, or that nobody writes. What has external linkage
+    /// The number a variable always holds: one that cannot be written, or that is never written. What has external linkage
     /// and is no constant may be written by code that was not read, unless all of that is known (`is_closed`).
     pub(crate) fn constant(&self, world: &World<'_>, variable: GlobalVarId, is_closed: bool) -> Option<Constant> {
         let global = world.global(variable);

@@ -38,7 +38,7 @@ impl Location {
 }
 
 impl Rules<'_> {
-    /// The states before the assignment, one for each case that has to be told apart: whether the value written refers
+    /// The states before the assignment, one for each case that has to be distinguished: whether the value written refers
     /// to the cell decides what else does.
     pub fn assign_by_case(&self, fact: &Fact, to: &Location, value: &Expr) -> Vec<Fact> {
         let value = value.clone().stripped();

@@ -1,7 +1,7 @@
 //! How long variables of the source hold on to values.
 //!
 //! A variable that is still in scope refers to what it was assigned, used or not. So a value is held until every variable
-//! bound to it is assigned anew or goes out of scope.
+//! bound to it is assigned again or goes out of scope.
 
 use caulk_ir::entity::Entity;
 use caulk_ir::{BlockId, Constant, EntityVec, Inst, InstId, Operand, VarId};

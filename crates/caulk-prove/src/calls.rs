@@ -57,7 +57,7 @@ impl Walk<'_> {
         Ok(exit)
     }
 
-    /// Tells apart whether what is passed refers to the cell, where that is not known: what the callee does with it
+    /// Distinguishes whether what is passed refers to the cell, where that is not known: what the callee does with it
     /// differs.
     pub(crate) fn cases(&self, inst: InstId, after: &Fact, callee: &Shape) -> Vec<Fact> {
         let regions = self.rules.regions;

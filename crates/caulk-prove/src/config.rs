@@ -51,7 +51,7 @@ pub struct ProveConfig {
     pub plain_unions: bool,
     /// Values of callers that a fact in a callee can name.
     pub max_ghosts: usize,
-    /// Arguments of a call for which it is told apart whether they refer to the cell.
+    /// Arguments of a call for which it is distinguished whether they refer to the cell.
     pub max_split_arguments: usize,
     /// Functions looked at to find what a call may write; beyond it, the call may write anything.
     pub max_written_functions: usize,
@@ -63,8 +63,8 @@ pub struct ProveConfig {
     pub max_targets: usize,
     /// Steps kept of the way from where the cell may come from to where it may be lost; of a longer one the two ends.
     pub max_trace: usize,
-    /// Whoever calls a function holds what it passes until the call is over, so a parameter that goes out of scope
-    /// loses nothing. Without it a parameter may be the last reference, as for functions that nobody calls in the paper.
+    /// The caller of a function holds what it passes until the call is over, so a parameter that goes out of scope
+    /// loses nothing. Without it a parameter may be the last reference, as for functions without callers in the paper.
     pub arguments_are_held: bool,
     pub extensions: Extensions,
 }

@@ -17,7 +17,7 @@ use crate::target::{Class, Target};
 pub struct Effects {
     /// Memory that may be written, or freed while it holds references. Nothing of the function's own.
     pub written: BTreeSet<Target>,
-    /// Calls code that nobody knows.
+    /// Calls unknown code.
     pub is_unknown: bool,
     pub frees: bool,
     pub allocates: bool,
@@ -247,7 +247,7 @@ impl World<'_> {
         }
     }
 
-    /// Which arguments a call frees; None if nobody knows what it does with them.
+    /// Which arguments a call frees; None if it is not known what it does with them.
     fn freed_by_call(&self, shape: &Shape, inst: InstId, depth: usize) -> Option<CallFrees> {
         let [target] = self.program.targets(self.program.call_site(shape.id, inst)?) else { return None };
         if self.program.has_body(*target) {
@@ -283,7 +283,7 @@ enum CallFrees {
     Nothing,
 }
 
-/// What becomes of a parameter, the worst that was seen.
+/// The outcome of a parameter, the worst that was seen.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Passed {
     Read,

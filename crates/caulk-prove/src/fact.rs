@@ -26,7 +26,7 @@ pub enum Tag {
 }
 
 impl Tag {
-    /// More than so many places are not told apart.
+    /// More than so many places are not distinguished.
     const MAX_PLACES: usize = 4;
 
     pub fn only(expr: Expr) -> Self {
@@ -216,7 +216,7 @@ impl Fact {
         Ok(())
     }
 
-    /// Nothing refers to the cell any more although somebody loses it later: impossible.
+    /// Nothing refers to the cell any more although it is lost later: impossible.
     pub fn check_referenced(&self) -> Feasible {
         let is_referenced = !self.memory.is_empty() || !self.may.is_empty() || self.outer != Outer::None;
         if is_referenced { Ok(()) } else { Err(Contradiction) }

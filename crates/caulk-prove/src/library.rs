@@ -54,7 +54,7 @@ impl Walk<'_> {
         if targets.len() > self.world.config.max_targets { Vec::new() } else { targets.to_vec() }
     }
 
-    /// Nobody knows what is called: any memory that others can reach may have been written, and may have held the cell.
+    /// It is not known what is called: any memory that others can reach may have been written, and may have held the cell.
     pub(crate) fn unknown_call(&self, inst: InstId, fact: Fact) -> Flow {
         let reason = Reason::UnknownCall { function: self.shape.id, inst };
         self.opaque_call(inst, &BTreeSet::from([Target::Wild(Class::Any)]), reason, fact)
@@ -217,7 +217,7 @@ impl Walk<'_> {
         let result = Expr::value(inst);
         let is_older = fact.outer == Outer::Some || fact.hits.iter().any(|hit| hit.root != result.root);
         if fact.hits.contains(&result) {
-            // Whoever else refers to the cell did so before it was made.
+            // What else refers to the cell did so before it was made.
             return if is_older { Flow::Before(Vec::new()) } else { Flow::Found(origin) };
         }
         let failed = fact.truths.get(&result) == Some(&Truth::Is(0));

@@ -26,7 +26,7 @@ pub struct Claim {
 ///
 /// If it is, then after the loss neither variables nor values that are still to be used refer to the block. So one probe is
 /// enough: the call's result names the block, as if it were used for the last time at the loss. Fields of structures may refer to
-/// the block all the same: they may be its own, or those of its parts, and then nobody reaches them either.
+/// the block all the same: they may be its own, or those of its parts, and then nothing reaches them either.
 pub fn contradicts(world: &World<'_>, claim: Claim) -> bool {
     let Some(shape) = world.shape(claim.function) else { return false };
     if !can_be_asked(world, &shape, claim) {

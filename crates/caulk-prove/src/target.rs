@@ -23,7 +23,7 @@ pub enum Target {
 /// What a pointer is declared to point to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// Nobody knows, or anything (`void *`, `char *`).
+    /// Not known, or anything (`void *`, `char *`).
     Any,
     /// A structure, behind so many levels of pointers.
     To { depth: u8, ty: TypeId },

@@ -210,7 +210,7 @@ impl Walk<'_> {
         self.shape.body.constant(len).and_then(|c| c.as_signed()).and_then(|n| u64::try_from(n).ok())
     }
 
-    /// Memory is written, nobody knows with what: what was read from it is forgotten, and it may have held references.
+    /// Memory is written, it is not known with what: what was read from it is forgotten, and it may have held references.
     pub(crate) fn clobber(&self, mut fact: Fact, target: Target) -> Fact {
         let regions = self.rules.regions;
         let touched = |expr: &Expr| expr.loads().any(|t| regions.may_alias(t, target));

@@ -1,6 +1,7 @@
 //! One finding for one cause: leaks that one change of the source fixes are one finding, with the others listed in it.
 //!
-//! - What one statement loses of one variable is one mistake, whichever allocation the variable came from.
+//! - What one statement loses of one variable is one mistake, whichever allocation the variable came from; the fields of a structure
+//!   that is a variable count as that variable.
 //! - Fields that one destructor misses, or that are lost when one structure is freed, are one mistake.
 //! - Where every caller of a function loses what it hands out, the function is at fault and not each of its callers.
 //!
@@ -54,11 +55,16 @@ fn statement(finding: &Finding) -> Option<Statement> {
     }
     Some(Statement {
         place: finding.loss.clone(),
-        variable: finding.variable.clone().filter(|_| !is_holder),
+        variable: finding.variable.as_deref().filter(|_| !is_holder).map(whole),
         kind: finding.kind,
         suppression: finding.suppression.clone(),
         baseline: finding.baseline,
     })
+}
+
+/// `s` for `s.name`.
+fn whole(variable: &str) -> String {
+    variable.split('.').next().unwrap_or(variable).to_owned()
 }
 
 fn merge_callers(findings: Vec<Finding>) -> Vec<Finding> {

@@ -8,7 +8,7 @@ pub struct ReportConfig {
     pub max_steps: usize,
     /// Functions climbed through from a system header up to the user's own call.
     pub max_climb: usize,
-    /// Bytes of one source file read for its words; what is larger is generated, and nobody reads it.
+    /// Bytes of one source file read for its words; what is larger is generated, and not read by people.
     pub max_source: u64,
     /// Folders whose files are not the user's: what happens in them is shown at the user's own call.
     pub system_folders: Vec<String>,

@@ -1,6 +1,6 @@
-//! One finding for one leak: what an allocation comes to at several exits of one function is mended once, so it is told once.
+//! One finding for one leak: what an allocation comes to at several exits of one function is fixed once, so it is reported once.
 //! Exits that return 0 or null and others stay apart: what is forgotten on the way to success is another mistake than what is
-//! forgotten on the way out with an error, and nobody should find the one at the end of a list of the other. Which of the
+//! forgotten on the way out with an error, and the one should not be at the end of a list of the other. Which of the
 //! two means success need not be known for that.
 //!
 //! The surest place of loss stands for the others, which are listed with it. Places that are suppressed, or known already, do

@@ -24,8 +24,10 @@ pub fn lines(report: &Report) -> Vec<String> {
 pub fn blind_spots(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     if !report.units_not_read.is_empty() {
-        let units = count(report.units_not_read.len(), "unit was", "units were");
-        lines.push(format!("{units} not read, so what they leak, free or keep is not known:"));
+        lines.push(match report.units_not_read.len() {
+            1 => "1 unit was not read, so what it leaks, frees or keeps is not known:".to_owned(),
+            many => format!("{many} units were not read, so what they leak, free or keep is not known:"),
+        });
         let named = report.units_not_read.iter().take(MAX_NAMED);
         lines.extend(named.map(|unit| format!("    {}: {}", unit.source, unit.reason)));
         lines.extend(rest(report.units_not_read.len()));

@@ -22,7 +22,7 @@ pub struct ProvedFunction {
     pub name: String,
     pub file: String,
     pub line: u32,
-    /// Places where a reference goes, and what became of the question whether it is the last.
+    /// Places where a reference goes, and the answer to the question whether it is the last.
     pub probes: usize,
     pub proved: usize,
     pub may_leak: usize,

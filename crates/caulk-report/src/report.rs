@@ -108,7 +108,7 @@ pub struct Choices {
     pub selection: Selection,
     pub baseline: Option<Baseline>,
     pub ignores: Vec<Ignore>,
-    /// Complain of suppressions that are of no use, in these files.
+    /// Warn about suppressions that are of no use, in these files.
     pub strict: Option<Vec<String>>,
     /// Files that are newer than what was compiled from them.
     pub newer: BTreeSet<String>,

@@ -52,7 +52,7 @@ pub struct Evidence {
     pub failure_tested: bool,
 }
 
-/// The path that stage one remembers. It is one of those it merged, and nobody asked whether it can be taken.
+/// The path that stage one remembers. It is one of those it merged, and it was not asked whether it can be taken.
 pub fn trail(candidate: &Candidate) -> Vec<WitnessStep> {
     let step = |(inst, event): &(InstId, Event)| {
         let event = match event {
@@ -115,7 +115,7 @@ pub fn confirmed(candidate: &Candidate, witness: &Witness) -> Evidence {
     }
 }
 
-/// Adds the calls that could have taken the object, which only stage one notes, if its path is part of this one: it takes
+/// Adds the calls that may take the object and do not, which only stage one notes, if its path is part of this one: it takes
 /// every branch of stage one's path the same way.
 fn with_not_taken(mut steps: Vec<WitnessStep>, candidate: &Candidate) -> Vec<WitnessStep> {
     let trail = trail(candidate);

@@ -18,7 +18,7 @@ pub struct SolverConfig {
     pub max_excluded: usize,
     /// How many facts a path keeps. Later ones are dropped, which makes the path weaker, never wrong. Default 2048.
     pub max_literals: usize,
-    /// How often an example is mended before Z3 is asked. Default 24.
+    /// How often an example is repaired before Z3 is asked. Default 24.
     pub max_repairs: u32,
     /// Resource units Z3 may use on one question. Default 400,000, some tens of milliseconds.
     pub z3_rlimit: u32,

@@ -2,7 +2,7 @@
 //!
 //! This crate owns hash-consed terms over bit-vectors and pointers ([`TermPool`]), what is known on a path ([`Facts`]),
 //! and the layers that answer questions about it.
-//! Questions go from cheap to dear, and [`SolverStats`] counts who answered:
+//! Questions go from cheap to expensive, and [`SolverStats`] counts who answered:
 //!
 //! 1. simplification when a term is built, and `a` against `not a` when it is assumed;
 //! 2. domains: intervals, known bits, excluded constants, equalities with offsets;

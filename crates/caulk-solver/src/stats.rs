@@ -23,7 +23,7 @@ pub struct SolverStats {
     pub check_refuted: u64,
     /// ... answered by the example of an earlier question.
     pub check_reused: u64,
-    /// ... answered by mending an example.
+    /// ... answered by repairing an example.
     pub check_repaired: u64,
     /// ... answered from the memory of earlier Z3 answers.
     pub check_cached: u64,

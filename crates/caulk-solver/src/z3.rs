@@ -200,7 +200,7 @@ impl Session {
     fn operation_conditions(&self, op: BinaryOp, no_wrap: NoWrap, a: Z3_ast, b: Z3_ast, width: u8) -> Vec<Z3_ast> {
         let c = self.context;
         let mut conditions = Vec::new();
-        // Kept at once: Z3 lets go of a term nobody counts when the next one is made.
+        // Kept at once: Z3 lets go of a term without a reference when the next one is made.
         let mut add = |ast| conditions.extend(self.keep(ast));
         // SAFETY: `a` and `b` are live bit-vectors of this context and of this width.
         unsafe {

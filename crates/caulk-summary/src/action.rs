@@ -49,7 +49,7 @@ pub enum Destination {
     Renew,
     /// Kept where the caller cannot see it.
     Keep,
-    /// Given to code nobody knows.
+    /// Given to unknown code.
     Unknown,
 }
 
@@ -156,7 +156,7 @@ pub struct ParamCall {
     pub param: u32,
     /// What is passed, where the caller has a name for it.
     pub args: Vec<Option<AccessPath>>,
-    /// Several functions may be called there, as far as the program tells: whoever knows better should say so.
+    /// Several functions may be called there, as far as the program tells: code that knows better should say so.
     pub open: bool,
 }
 
@@ -249,7 +249,7 @@ impl Summary {
         };
         self.actions.retain(|a| match (&a.subject, &a.to) {
             (Subject::Value(path), Destination::Keep | Destination::Unknown) => !is_implied(path, &a.guard),
-            // Whoever holds what a destructor is given takes all of it to be freed with it.
+            // The owner of what a destructor is given takes all of it to be freed with it.
             (Subject::Value(path), Destination::Free { .. }) if a.guard.is_hidden() => {
                 let is_part = |whole: &AccessPath| {
                     whole.root == path.root
@@ -312,7 +312,7 @@ impl Summary {
         self.actions.retain(|action| !may_be_its(action));
     }
 
-    /// Blocks that no action speaks of any more go, and the others are numbered anew.
+    /// Blocks that no action speaks of any more go, and the others get new numbers.
     pub fn drop_unused_blocks(&mut self) {
         let mut renumber: Vec<Option<BlockId>> = vec![None; self.blocks.len()];
         let mut blocks = Vec::new();

@@ -21,7 +21,7 @@ pub trait Caller {
     /// Whether what the call gives back only makes it likely that something was done ([`crate::Summary::loosely_told`]).
     fn is_loosely_told(&mut self) -> bool;
 
-    /// Whether a release counts as done where nobody asks whether it was refused. Asked only where that decides.
+    /// Whether a release counts as done where the caller does not ask whether it was refused. Asked only where that decides.
     fn trusts_unasked_release(&self) -> bool;
 
     /// Whether a release that only a count of nothing prevents counts as done, for the count that is given there.
@@ -199,7 +199,7 @@ mod tests {
             (Known { argument: Some(zero), ..Known::default() }, limited(0), Decision::No),
             (asks(), told.clone(), Decision::If(zero, Some(Relation::Eq(-1)))),
             (failed, told.clone(), Decision::No),
-            // A number that nobody looks at still says what was done.
+            // A number that is not looked at still says what was done.
             (Known::default(), told, Decision::If(zero, Some(Relation::Eq(-1)))),
         ];
         for (mut caller, guard, expected) in table {

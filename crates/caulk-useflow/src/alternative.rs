@@ -11,12 +11,12 @@ use crate::facts::FactList;
 /// The finite-state machine of an object (SMOKE's, with Melton's states).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Status {
-    /// Exists, and somebody here must see to it. Where it is held is said by the alternative.
+    /// Exists, and this function must free it or hand it on. Where it is held is said by the alternative.
     Live,
     Freed,
-    /// Kept by somebody out of sight.
+    /// Kept by an owner out of sight.
     Kept,
-    /// Given to code nobody knows.
+    /// Given to unknown code.
     Unknown,
     /// Does not exist on these paths: they go around its allocation, or the allocation failed.
     Absent,

@@ -1,6 +1,6 @@
 //! Blocks that hang on an object and point back to it: the nodes of a list, whose last one leads to the head again.
 //!
-//! Such a block holds nothing. It lasts as long as the object does, so a reference in it keeps nobody alive.
+//! Such a block holds nothing. It lasts as long as the object does, so a reference in it keeps nothing alive.
 
 use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Cell, PathRoot, ValueId, ValueNode};
@@ -138,7 +138,7 @@ impl View<'_> {
         }
     }
 
-    /// What becomes of a block that a call is given.
+    /// The outcome of a block that a call is given.
     fn given(&self, inst: InstId, index: u32, own: ValueId, names: &[ValueId]) -> Goes {
         let Some(effect) = &self.calls[inst] else { return Goes::Nowhere };
         if effect.unknown {

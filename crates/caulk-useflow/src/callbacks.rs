@@ -2,7 +2,7 @@
 //!
 //! A summary notes which parameters a function calls, and with what. Where a caller gives a function by name, the callee is
 //! summarised once more for just that: what it does there is what that function does, and not what any function does that
-//! somebody somewhere gives it.
+//! some code gives it.
 
 use caulk_rules::Rule;
 use std::sync::Arc;

@@ -24,7 +24,7 @@ pub enum Kind {
 pub enum Loss {
     /// On a path of the function that the object is followed through.
     Path,
-    /// The same, but a small callee frees or keeps it in cases that only its execution can tell apart: stage two is asked whether
+    /// The same, but a small callee frees or keeps it in cases that only its execution can distinguish: stage two is asked whether
     /// there are others.
     Question,
     /// An exception that some code names leaves the function.

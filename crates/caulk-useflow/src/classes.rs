@@ -39,7 +39,7 @@ pub(crate) struct Flows {
     shelves: Shelves,
 }
 
-/// What becomes of the elements of containers that are fields, over the whole program.
+/// The outcome of elements of containers that are fields, over the whole program.
 struct Shelves {
     /// Containers that receive fresh blocks, and where first. By class, in the order of their offsets.
     filled: FxHashMap<TypeId, Vec<(Slot, Origin)>>,

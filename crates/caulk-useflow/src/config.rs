@@ -40,7 +40,7 @@ pub struct UseflowConfig {
     pub at_exit: bool,
     /// Resources that are listed though they are no memory of the heap.
     pub resources: &'static [Resource],
-    /// Instructions of a callee whose ways stage two can tell apart where a summary cannot.
+    /// Instructions of a callee whose paths stage two can distinguish where a summary cannot.
     pub max_question_size: u32,
     /// Which heuristics are used.
     pub rules: Rules,

@@ -100,7 +100,7 @@ fn is_doubtful(action: &Action) -> bool {
     is_argument && is_hidden && !matches!(action.to, Destination::Store(_))
 }
 
-/// Whether a promise says what becomes of the same thing.
+/// Whether a promise speaks of the same thing.
 fn speaks_of(promised: &Action, own: &Action) -> bool {
     match (&promised.subject, &own.subject) {
         (Subject::Alloc(_), Subject::Alloc(_)) => promised.to == own.to,

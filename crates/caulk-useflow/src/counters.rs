@@ -1,6 +1,6 @@
 //! Fields that count: somewhere in the program something is added to what they hold (`s->len += n`).
 //!
-//! A callee that fills a buffer, nobody can say when, and counts beside it has counted something when it has filled it: who
+//! A callee that fills a buffer under unknown conditions and counts beside it has counted something when it has filled it: who
 //! finds the count at zero finds no buffer either.
 
 use caulk_ir::{BinaryOp, Body, Inst, Operand, Step};

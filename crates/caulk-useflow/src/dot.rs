@@ -1,4 +1,4 @@
-//! The use-flow graph of a function in the language of Graphviz: what becomes of each object that is followed.
+//! The use-flow graph of a function in the language of Graphviz: the ownership states of each object that is followed.
 //!
 //! A vertex stands where the states of an object change: where it begins, at calls and stores that take it, where ways
 //! meet or part with unlike states, and where the function ends. Blocks in which nothing happens to it are left out.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use caulk_ir::{Inst, InstId};
+use caulk_ir::{Body, Inst, InstId};
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
 use caulk_summary::{BlockId, Destination, Subject, print};
@@ -18,7 +18,7 @@ use crate::propagate::{Propagation, Start};
 use crate::schedule::Analysis;
 use crate::summarize::{Fate, Summarizer, World};
 
-/// What became of an object that a call makes.
+/// The outcome of an object that a call makes.
 #[derive(Clone, Debug)]
 pub struct ObjectStory {
     pub function: FuncId,
@@ -42,7 +42,7 @@ pub struct ObjectStory {
     pub ends: Vec<StoryEnd>,
 }
 
-/// What became of it on some ways through the function.
+/// Its outcome on some paths through the function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoryEnd {
     /// Where these ways end: a return, or the allocation again.
@@ -70,7 +70,7 @@ pub enum Verdict {
         line: u32,
         by: String,
     },
-    /// Given to code nobody knows.
+    /// Given to unknown code.
     Unknown {
         line: u32,
         by: String,
@@ -168,9 +168,23 @@ impl<'a> Explainer<'a> {
 pub fn holder_name(program: &Program, analysis: &Analysis, candidate: &Candidate) -> Option<String> {
     let body = program.body(candidate.function)?;
     let names = Names::new(program, candidate.function, &body);
-    if let Some(var) = candidate.variable {
-        return Some(names.variable(var).to_owned());
-    }
+    let Some(var) = candidate.variable else { return place_name(program, analysis, candidate, &body, &names) };
+    let name = names.variable(var);
+    // Of a structure that is a variable itself, the field says more.
+    let is_in_memory = body.insts.values().any(|inst| matches!(inst, Inst::Local { var: Some(v), .. } if *v == var));
+    let field = is_in_memory.then(|| place_name(program, analysis, candidate, &body, &names)).flatten();
+    let is_field = |place: &String| place.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+    field.filter(is_field).or_else(|| Some(name.to_owned()))
+}
+
+/// The place in memory that held the object of a candidate.
+fn place_name(
+    program: &Program,
+    analysis: &Analysis,
+    candidate: &Candidate,
+    body: &Body,
+    names: &Names<'_>,
+) -> Option<String> {
     let config = UseflowConfig::default();
     let summary_of = |f: FuncId| Some(analysis.summary(f));
     let mut view = View::new(
@@ -178,7 +192,7 @@ pub fn holder_name(program: &Program, analysis: &Analysis, candidate: &Candidate
         &config,
         &analysis.survey,
         candidate.function,
-        &body,
+        body,
         &summary_of,
         analysis.special(candidate.function),
     );
@@ -303,7 +317,7 @@ impl Teller<'_, '_> {
         }
     }
 
-    /// The object is nobody's at the end. Whether that made a candidate, stage one has said.
+    /// The object has no owner at the end. Whether that made a candidate, stage one has said.
     fn lost(&self, object: &Fresh, exit: InstId, alternative: &Alternative) -> Verdict {
         let place = alternative.lost.map_or(exit, |(place, _)| place);
         let line = self.line(place);

@@ -85,7 +85,7 @@ fn limited(view: &mut View<'_>, did: &[(InstId, Alternative)]) -> Option<Guard> 
 }
 
 /// The guard of handing out a block as the result. That it may be null the caller sees anyway, so only the other ways that
-/// do not hand it out have to be told apart.
+/// do not hand it out have to be distinguished.
 pub(crate) fn guard_of_result(
     view: &mut View<'_>,
     did: &[(InstId, Alternative)],
@@ -123,7 +123,7 @@ fn told(
 }
 
 /// Where nothing is said of the result after the effect, all ways without it may still give a result of their own:
-/// `if (is_full(q)) return FAIL; ...; return grow(q);`. Whoever sees that result must reckon with the effect not done.
+/// `if (is_full(q)) return FAIL; ...; return grow(q);`. A caller that sees that result must reckon with the effect not done.
 fn told_when_not(
     view: &mut View<'_>,
     did: &[(InstId, Alternative)],

@@ -17,7 +17,7 @@ pub enum Event {
     Renewed,
     Kept,
     GivenToUnknown,
-    /// A call that could have taken it did not, as its result tells.
+    /// A call that may take it does not, as its result tells.
     NotTaken,
     BranchTaken,
     BranchNotTaken,

@@ -2,7 +2,7 @@
 //!
 //! This crate owns the cheap half of the engine. It follows the objects of each function through sets of alternatives
 //! ([`propagate`]), makes summaries of what callers can see ([`summarize`]), bottom-up over the call graph ([`schedule`]),
-//! and lists candidates: objects that some path leaves owned by nobody.
+//! and lists candidates: objects that some path leaves without an owner.
 //!
 //! *Architecture invariant:* work is bounded per function by [`UseflowConfig`]; when a bound is reached, alternatives
 //! merge and the function counts as cut. The result does not depend on the number of threads.

@@ -9,7 +9,7 @@ use caulk_program::{FuncId, GlobalVarId, Names, Outcome, Program, TypeId, mark};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A place that is told apart from others over the whole program.
+/// A place that is distinguished from others over the whole program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
     /// A field of a structure type: the innermost structure and the offset in it. Elements of an array are one.
@@ -141,7 +141,7 @@ impl Modified {
         self.number(place).is_some_and(|number| self.has(function, number))
     }
 
-    /// Whether a function may end up in code that nobody knows.
+    /// Whether a function may end up in unknown code.
     pub fn calls_unknown(&self, function: FuncId) -> bool {
         note(Read::Writes(function));
         self.calls_unknown[function.0 as usize]

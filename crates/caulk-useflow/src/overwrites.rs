@@ -284,7 +284,7 @@ fn cells_filled_by_callees(view: &View<'_>, table: &SlotTable, flows: &Flows) ->
     cells
 }
 
-/// Whether a field owns what it holds: somebody frees it, or nothing else leads to it.
+/// Whether a field owns what it holds: some code frees it, or nothing else leads to it.
 fn is_owning(view: &View<'_>, table: &SlotTable, flows: &Flows, slot: Slot) -> bool {
     let is_sole_owner = || table.is_filled(&slot) && flows.is_sole_owner(view.program, table, slot);
     table.is_owning(&slot) || (view.config.rules.is_on(Rule::EmptiedFields) && is_sole_owner())

@@ -134,7 +134,7 @@ fn judge(
     let ends_structure = |f: &FuncId| around.iter().any(|ty| analysis.reports[f.0 as usize].slots.ended.contains(ty));
     let is_near = |miss: &Miss| table.is_emptied_before(program, miss.function, &slot);
     let is_told = ends_it.iter().all(ends_structure);
-    // All others that free the structure free the field, so it owns what it holds, whoever gave it that.
+    // All others that free the structure free the field, so it owns what it holds, wherever that came from.
     let is_agreed = is_told && ends_it.len() >= MIN_AGREEING && misses.len() == 1;
     let is_missed = |miss: &&Miss| {
         let is_release = is_sole_owner && miss.freed >= MIN_RELEASED;

@@ -1,7 +1,7 @@
 //! Types whose objects count their references.
 //!
 //! A type is counted when some function takes one from a field of it and asks whether that was the last. Links to such an
-//! object hold nothing by themselves: every list of vim sits in a global list from its birth, and still whoever made it
+//! object hold nothing by themselves: every list of vim sits in a global list from its birth, and still the code that made it
 //! must release it (the design's "Ownership, not mere reach").
 
 use caulk_ir::{BinaryOp, Body, Constant, Inst, InstId, Operand, Step};

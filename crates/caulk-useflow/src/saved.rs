@@ -168,7 +168,7 @@ fn written_before(
     while let Some((block, is_dirty)) = work.pop() {
         let seen = if is_dirty { &mut dirty } else { &mut clean };
         if std::mem::replace(&mut seen[block.0 as usize], true) || block == home {
-            // The load is done anew there.
+            // The load is repeated there.
             continue;
         }
         let leaves_dirty = is_dirty || first_write.contains_key(&block);

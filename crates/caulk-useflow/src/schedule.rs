@@ -274,7 +274,7 @@ fn analyse_component(
     let mut pending = cycle.rounds(members.clone(), reports, known, statistics);
     let is_cut: FxHashSet<FuncId> = pending.clone();
     let mut outdated: FxHashSet<FuncId> = FxHashSet::default();
-    // What still changed when the rounds were over may be incomplete. So that nobody takes what is missing for a promise, it is
+    // What still changed when the rounds were over may be incomplete. So that what is missing is not taken for a promise, it is
     // replaced by less, which does not change any more; functions that depend on that are looked at again.
     while !pending.is_empty() {
         for function in sorted(&pending) {
@@ -375,7 +375,7 @@ fn sorted(functions: &FxHashSet<FuncId>) -> Vec<FuncId> {
     all
 }
 
-/// Of an argument that is not freed, kept or stored for certain, nobody knows what is done to it.
+/// What is done to an argument that is not freed, kept or stored for certain is not known.
 fn settle(program: &Program, function: FuncId, summary: &mut Summary) {
     let is_certain = |root: PathRoot| {
         let is_said = |a: &Action| matches!(&a.subject, Subject::Value(path) if *path == AccessPath::root(root));

@@ -40,7 +40,7 @@ pub struct SlotUse {
     pub freed_here: Vec<Slot>,
     /// Those of them that only destructors free which the function calls: their structure ends there.
     pub destructed: Vec<Slot>,
-    /// Types of structures that are freed, whoever sees to what is in them.
+    /// Types of structures that are freed, wherever their contents are freed.
     pub ended: Vec<TypeId>,
     /// Structures that are freed themselves.
     pub destroyed: Vec<Destroyed>,
@@ -60,7 +60,7 @@ pub struct SlotUse {
 
 impl SlotUse {
     /// Whether a function frees what a field holds, and neither fills the field again nor ends its structure: the structure
-    /// goes on without it, so whoever ends it later may rightly pass the field over.
+    /// goes on without it, so a later destructor may rightly pass the field over.
     pub(crate) fn empties(&self, slot: Slot) -> bool {
         let is_filled = self.filled.iter().any(|(filled, _)| *filled == slot);
         !is_filled && !self.ends(slot) && !self.destructed.contains(&slot)

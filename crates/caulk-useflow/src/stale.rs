@@ -30,7 +30,7 @@ struct KeyPlaces {
 #[derive(Clone, Copy, Debug)]
 struct Given {
     cell: Cell,
-    /// Whoever has a pointer to the object writes such a field by its type; only a pointer to the field itself writes it as
+    /// Code that has a pointer to the object writes such a field by its type; only a pointer to the field itself writes it as
     /// plain memory.
     is_field: bool,
     /// The field, where the object is a local.
@@ -148,7 +148,7 @@ impl View<'_> {
         if places.numbers.iter().any(|n| writes(*n)) {
             return true;
         }
-        // Code nobody has seen writes all of what it is given.
+        // Unknown code writes all of what it is given.
         let is_unseen = targets.is_empty() || targets.iter().any(|t| !self.program.has_body(*t));
         let writes_plain = targets.is_empty() || self.modified.number(Place::Plain).is_some_and(&writes);
         places.given.iter().any(|given| {

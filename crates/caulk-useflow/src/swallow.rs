@@ -1,4 +1,4 @@
-//! Which functions took objects out of sight because nobody knows what they do: those a user should write models for.
+//! Which unknown functions objects escaped to: those a user should write models for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use crate::schedule::Analysis;
 
-/// How many objects were swallowed, and by whom, most first.
+/// How many objects escaped, and to which functions, most first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Swallowed {
     pub objects: usize,
@@ -33,7 +33,7 @@ pub fn swallowed(program: &Program, models: &Models, analysis: &Analysis) -> Swa
     result
 }
 
-/// From a call that swallowed something down to the functions without a body that it ends up in.
+/// From a call by which something escaped down to the functions without a body that it ends up in.
 struct Search<'a> {
     program: &'a Program,
     models: &'a Models,

@@ -1,6 +1,6 @@
-//! Nodes taken out of a list: `*link = node->next`, and what becomes of the node then.
+//! Nodes taken out of a list: `*link = node->next`, and who owns the node then.
 //!
-//! A node that was in the list before belongs to nobody once it is unlinked. Whether the list owned its nodes is not known from
+//! A node that was in the list before has no owner once it is unlinked. Whether the list owned its nodes is not known from
 //! one function: where other code frees what it unlinks from there, it did (the design's "Owning slots").
 
 use caulk_ir::{Inst, InstId, Operand, Type, VarId};
@@ -37,7 +37,7 @@ pub struct Unlink {
 pub enum Place {
     /// The link of the node before, or whatever a pointer that walks along the links points to.
     Link,
-    /// A field of another structure: the head of a list, or somebody's place in it.
+    /// A field of another structure: the head of a list, or a position in it.
     Field(Slot),
     Global(GlobalVarId),
 }
@@ -46,7 +46,7 @@ pub enum Place {
 pub enum End {
     /// Freed on some way.
     Freed,
-    /// Nobody has it when the function is left.
+    /// It has no owner when the function is left.
     Left,
 }
 
@@ -216,7 +216,7 @@ pub(crate) fn left_nodes(analysis: &Analysis) -> Vec<Candidate> {
         }
     }
     let is_freed_elsewhere = |u: &Unlink| match u.place {
-        // Where a node stands in the list is all the same to what becomes of it.
+        // The position of a node in the list does not matter for its outcome.
         Place::Link => freed.iter().any(|(link, _)| *link == u.link),
         place => freed.contains(&(u.link, place)),
     };

@@ -25,7 +25,7 @@ const MODE: &str = "CAULK_REMOTE_CACHE_MODE";
 pub(crate) fn front_end(options: &InputOptions, root: &Path) -> Result<Config, Error> {
     let clang = Clang::find_for(options.clang.as_deref(), runner(options))?.for_project(root);
     let remote = open_remote(&options.remote)?;
-    let folder = if options.no_cache { None } else { open_folder(&place(options, root))? };
+    let folder = if options.no_cache { None } else { open_folder(options, root)? };
     let cache = match remote {
         Some(remote) => folder.map(|folder| folder.with_remote(remote, root, &clang)),
         None => folder,
@@ -39,10 +39,17 @@ fn place(options: &InputOptions, root: &Path) -> Destination {
     options.cache.clone().unwrap_or_else(|| Destination::below(root, DEFAULT_CACHE.into()))
 }
 
-/// None, after a warning, if the disk is full: that costs time and no result.
-fn open_folder(place: &Destination) -> Result<Option<Cache>, Error> {
-    match Cache::open_at(place) {
-        Err(error) if error.kind() == ErrorKind::StorageFull => {
+/// None, after a warning, if the disk is full, or if no one named a cache and the project's folder is not ours to write: that
+/// costs time and no result.
+fn open_folder(options: &InputOptions, root: &Path) -> Result<Option<Cache>, Error> {
+    let place = place(options, root);
+    let is_only_slower = |error: &std::io::Error| match error.kind() {
+        ErrorKind::StorageFull => true,
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => options.cache.is_none(),
+        _ => false,
+    };
+    match Cache::open_at(&place) {
+        Err(error) if is_only_slower(&error) => {
             tell!(
                 "warning: {place} cannot be the cache ({error}); without it everything is compiled, the result is the same"
             );
@@ -117,7 +124,7 @@ pub(crate) fn tell_caches(config: &Config, origins: &Origins, options: &InputOpt
         );
     }
     if let Some(troubles) = cache.folder_troubles() {
-        tell!("warning: {troubles}; the next run will compile them again, the result is the same");
+        tell!("warning: {troubles}; the next run compiles again what is not there, the result is the same");
     }
     if let Some(troubles) = cache.remote_troubles() {
         tell!("warning: {troubles}; the result is the same without it");

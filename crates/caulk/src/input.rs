@@ -43,7 +43,7 @@ pub(crate) struct Read {
     pub root: PathBuf,
     /// No database was read: the sources were named one by one.
     pub is_bare: bool,
-    /// Variables of the context that nobody writes, as far as can be seen.
+    /// Variables of the context that are never written, as far as can be seen.
     pub settled: Vec<String>,
     /// How each unit is compiled, in the order of the units; None for bitcode, and for context.
     pub jobs: Vec<Option<CompileJob>>,

@@ -32,6 +32,7 @@ use std::process::ExitCode;
 
 use caulk_process::Lifeline;
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
 
 use arguments::{Arguments, Command};
 use error::{Error, Exit};
@@ -57,6 +58,9 @@ fn start() -> Result<Exit, Error> {
         Err(error) if !error.use_stderr() => return print_help(&error),
         Err(error) => {
             let _ = error.print();
+            if let Some(file) = file_for_a_command(&error) {
+                tell!("to look for leaks in it: caulk check {file}");
+            }
             return Ok(Exit::Failed);
         }
     };
@@ -68,6 +72,14 @@ fn start() -> Result<Exit, Error> {
     // What is still buffered would fail unseen when the program ends.
     Output::new().flush()?;
     Ok(exit)
+}
+
+/// `caulk a.c`: a file or a folder where a command should be.
+fn file_for_a_command(error: &clap::Error) -> Option<&str> {
+    match error.get(ContextKind::InvalidSubcommand)? {
+        ContextValue::String(name) if std::path::Path::new(name).exists() => Some(name),
+        _ => None,
+    }
 }
 
 /// Colours are kept where standard output shows them.

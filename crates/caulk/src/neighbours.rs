@@ -1,4 +1,4 @@
-//! Sources nobody named that define what the named ones use, read as *context*: linked so that values and functions are
+//! Sources that were not named and define what the named ones use, read as *context*: linked so that values and functions are
 //! known, with nothing of their own reported. Whatever goes wrong with one, the run goes on without it.
 
 use std::collections::BTreeSet;
@@ -82,7 +82,7 @@ impl Named {
         named
     }
 
-    /// Notes what a unit uses that its own headers declare and nobody defines.
+    /// Notes what a unit uses that its own headers declare and no unit defines.
     fn add(&mut self, job: &CompileJob, read: &ReadUnit, config: &ReportConfig) {
         let unit = &read.unit.unit;
         let is_header = |file: &Path| file != job.source && !config.is_system(&file.to_string_lossy());

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use project::{Project, have};
+use project::{Project, have, in_example};
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").canonicalize().expect("the manual is in the repository")
@@ -121,6 +121,61 @@ fn transcripts_were_really_printed() {
         fs::write(&path, &written).expect("the repository is writable");
     }
     assert!(fs::read_to_string(&path).expect("it is there") == written, "CAULK_BLESS=1 writes:\n{written}");
+}
+
+/// Every `caulk COMMAND --option` in the text, without what comes after ` -- `.
+fn commands(text: &str) -> BTreeSet<String> {
+    let spans = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+    let lines = text.lines().map(|line| line.trim_start().trim_start_matches("$ "));
+    let calls = spans.chain(lines).filter(|call| call.starts_with("caulk ") && !call.starts_with("caulk is "));
+    let call = |call: &str| call.split([';', '|', '#', '>']).next().unwrap_or_default().trim().to_owned();
+    calls.map(|text| call(text.split(" -- ").next().unwrap_or_default())).collect()
+}
+
+/// No chapter shows a command or an option that Caulk does not have.
+#[test]
+fn commands_in_the_manual_exist() {
+    let project = Project::new(&[]);
+    let mut help = std::collections::BTreeMap::new();
+    let mut wrong = Vec::new();
+    let root = docs().join("..");
+    for path in chapters(&docs()).into_iter().chain([root.join("README.md")]) {
+        for call in commands(&fs::read_to_string(&path).expect("it is there")) {
+            let mut words = call.split(' ').skip(1);
+            let command = words.next().unwrap_or_default();
+            // `caulk 0.1.0`, `caulk COMMAND`, `caulk --version`: printed, a placeholder, no command.
+            if !command.starts_with(|c: char| c.is_ascii_lowercase()) {
+                continue;
+            }
+            let text = help.entry(command.to_owned()).or_insert_with(|| project.run(&[command, "--help"]).stdout);
+            let options = words.filter(|w| w.starts_with("--")).map(|w| w.split('=').next().unwrap_or(w));
+            let unknown: Vec<&str> =
+                options.filter(|o| !text.split([' ', '\n', ',', '[', '=']).any(|w| w == *o)).collect();
+            if text.is_empty() || !unknown.is_empty() {
+                wrong.push(format!("{}: {call}: {unknown:?}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What the README shows of the example is what its snapshot has, and so what is printed today.
+#[test]
+fn the_readme_shows_the_example_as_it_is() {
+    let readme = fs::read_to_string(docs().join("../README.md")).expect("it is there");
+    let quoted = |text: &str| -> String {
+        text.trim_end().lines().map(|line| format!("    {line}").trim_end().to_owned() + "\n").collect()
+    };
+    let snapshot = include_str!("snapshots/check__the_example_as_text.snap");
+    let (_, printed) = snapshot.split_once("\n---\n").expect("a snapshot has a head");
+    assert!(readme.contains(&quoted(printed)), "README.md shows another report than:\n{printed}");
+    if have("clang-19") {
+        let run = in_example(&Project::new(&[]), &["summaries", "--function", "alerts_add"]);
+        // Here the example is read from outside of its folder.
+        let folder = docs().join("../examples/logsum").canonicalize().expect("the example is in the repository");
+        let printed = run.stdout.replace(&format!("{}/", folder.display()), "");
+        assert!(readme.contains(&quoted(&printed)), "README.md shows another summary than:\n{printed}");
+    }
 }
 
 /// The pages that mdBook makes, where it is installed (Debian 13: apt-get install mdbook): every link between them leads somewhere.

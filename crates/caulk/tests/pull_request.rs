@@ -218,6 +218,21 @@ fn a_field_and_its_allocator_in_a_line_with_others() {
     project.run(&["check", "a.c"]).prints(&["`S.b` is allocated by calloc()"]);
 }
 
+/// A structure that is a variable: the message names the field, and what one return loses of it is one finding.
+#[test]
+fn fields_of_a_variable() {
+    let source = "#include <stdlib.h>\n#include <string.h>\nstruct pair { char *a, *b; };\nint f(const char *x) {\n    struct pair pair;\n    \
+        pair.a = strdup(x); pair.b = malloc(3);\n    if (!pair.a || !pair.b)\n        return -1;\n    free(pair.a);\n    return 0;\n}\n";
+    let project = Project::new(&[("a.c", source)]);
+    let run = project.run(&["check", "--quiet", "a.c"]);
+    run.prints(&[
+        "a.c:8:9: `pair.a` allocated by strdup()",
+        "same cause: `pair.b` from malloc()",
+        "a.c:10:5: `pair.b` allocated by malloc()",
+    ]);
+    assert_eq!(run.stdout.lines().count(), 2, "{}", run.stdout);
+}
+
 #[test]
 fn a_place_is_enough_to_ask_about_it() {
     let project = Project::new(&[("a.c", &LEAK.replace("malloc(n)", "malloc(N)"))]);

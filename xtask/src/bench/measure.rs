@@ -36,7 +36,7 @@ impl Measured {
         most / self.cpu() - 1.0
     }
 
-    /// The largest of all runs: memory is not disturbed by others, only by chance.
+    /// The largest of all runs: memory is not disturbed by others, only at random.
     pub(crate) fn peak_kilobytes(&self) -> u64 {
         self.runs.iter().map(|run| run.usage.peak_kilobytes).max().unwrap_or(0)
     }

@@ -89,7 +89,7 @@ pub(crate) fn run(command: &mut Command, watch: Watch) -> io::Result<(ExitStatus
     let (status, rusage, wall) = waited?;
     let usage = Usage {
         wall_seconds: wall.as_secs_f64(),
-        // Children that were ended with their parent were waited for by nobody, and are missing from what it used.
+        // Children that were ended with their parent were not waited for, and are missing from what it used.
         cpu_seconds: (seconds(rusage.ru_utime) + seconds(rusage.ru_stime)).max(cpu_until_deadline.unwrap_or(0.0)),
         peak_kilobytes: u64::try_from(rusage.ru_maxrss).unwrap_or(0),
         own_peak_kilobytes,
@@ -102,7 +102,7 @@ fn wait(pid: u32) -> io::Result<(ExitStatus, libc::rusage)> {
     let mut status = 0;
     let mut rusage = MaybeUninit::zeroed();
     loop {
-        // SAFETY: both pointers are to locals, and nobody else waits for this child.
+        // SAFETY: both pointers are to locals, and nothing else waits for this child.
         let waited = unsafe { libc::wait4(pid as libc::pid_t, &mut status, 0, rusage.as_mut_ptr()) };
         if waited >= 0 {
             // SAFETY: wait4 succeeded and has filled it in.
@@ -133,7 +133,7 @@ fn end_at(deadline: Instant, pid: u32, ended: &AtomicBool) -> Option<f64> {
     while !ended.load(Ordering::Relaxed) {
         if Instant::now() >= deadline {
             let used = crate::bench::machine::group_cpu_seconds(pid);
-            // SAFETY: a call without pointers. The group is that of the child, which nobody has waited for yet, or which has
+            // SAFETY: a call without pointers. The group is that of the child, which was not waited for yet, or which has
             // just ended; then there is no such group.
             unsafe { libc::killpg(pid as libc::pid_t, libc::SIGKILL) };
             return Some(used);

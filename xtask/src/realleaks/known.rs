@@ -1,5 +1,5 @@
 //! The form of a known leak: one JSON object a line. Lines and ranges with `tag_` are those of the released version that
-//! is analysed, the others those of the commit before the leak was mended; the former count where they are given.
+//! is analysed, the others those of the commit before the leak was fixed; the former count where they are given.
 
 use std::path::Path;
 

@@ -36,7 +36,7 @@ impl Counter {
     pub(crate) fn count(&self, workload: &Workload) -> Result<u64> {
         let cache = self.folder.join(format!("{}.cache", workload.name));
         if workload.is_warm {
-            // A cache of an older Caulk would be made anew while its instructions are counted.
+            // A cache of an older Caulk would be made again while its instructions are counted.
             self.run(Command::new(&self.caulk), workload, &cache)?;
         }
         let mut command = Command::new(VALGRIND);
@@ -82,7 +82,7 @@ mod tests {
 
     use super::*;
 
-    /// Caulk is played by a script: what it is given, and what becomes of its exit status.
+    /// Caulk is played by a script: what it is given, and what its exit status does.
     #[test]
     fn a_process_is_counted_and_a_failure_is_no_count() {
         if version().is_none() {

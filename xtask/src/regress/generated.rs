@@ -1,4 +1,4 @@
-//! A program of any size, made by chance from a seed: the same seed gives the same text, on every machine.
+//! A program of any size, randomly generated from a seed: the same seed gives the same text, on every machine.
 //!
 //! It is made of what analyses are slow on: chains of calls through several files, error paths that share their clean-up,
 //! lists, owning fields, out-parameters and tables of functions. Some of its functions leak.

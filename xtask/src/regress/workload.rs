@@ -17,7 +17,7 @@ pub(crate) struct Workload {
     pub name: &'static str,
     pub command: &'static str,
     pub sources: Vec<PathBuf>,
-    /// Reads what a run before has kept; otherwise everything is lowered anew.
+    /// Reads what a run before has kept; otherwise everything is lowered again.
     pub is_warm: bool,
     /// Of all the text that is analysed.
     pub hash: String,

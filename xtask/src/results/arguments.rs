@@ -28,7 +28,7 @@ pub(crate) struct Results {
     #[arg(long, conflicts_with_all = ["only", "fresh"])]
     pub write: bool,
 
-    /// Measure everything anew, the peers too. Without this, what is there for the same Caulk or peer is kept.
+    /// Measure everything again, the peers too. Without this, what is there for the same Caulk or peer is kept.
     #[arg(long)]
     pub fresh: bool,
 

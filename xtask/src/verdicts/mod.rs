@@ -15,7 +15,7 @@ use file::{Reading, Verdict};
 use matching::Named;
 pub(crate) use tally::Tally;
 
-/// Count how many findings of a run are real by the verdicts kept for its project, and list those nobody has read.
+/// Count how many findings of a run are real by the verdicts kept for its project, and list those that were not read.
 #[derive(Debug, Args)]
 pub(crate) struct Verdicts {
     /// The project: the verdicts are those of bench/verdicts/NAME.tsv, second readings those of NAME.second.tsv. Several

@@ -55,7 +55,7 @@ impl Tally {
         self.gone_real += other.gone_real;
     }
 
-    /// Real ones among those read; one that nobody is sure of counts as not real.
+    /// Real ones among those read; one of which no reader is sure counts as not real.
     pub(crate) fn precision(&self) -> Option<f64> {
         let read = self.findings - self.unread;
         (read > 0).then(|| self.real as f64 / read as f64)

@@ -196,7 +196,7 @@ impl<'a> Sanitizer<'a> {
 }
 
 /// Whether a flag that the table does not know has a path for its value. The table knows all of them that matter to what a
-/// program means; of the others nobody here knows what clang does with the file.
+/// program means; of the others it is not known here what clang does with the file.
 fn names_a_path(word: &str) -> bool {
     word.split_once('=').is_some_and(|(_, value)| value.contains('/') || value.starts_with('.'))
 }

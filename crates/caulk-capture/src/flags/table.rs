@@ -64,7 +64,7 @@ pub(crate) enum Form {
     AttachedThenNext,
 }
 
-/// What becomes of a flag.
+/// What is done with a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Passed on; a value in the next word is attached.

@@ -26,7 +26,7 @@ impl Shape {
         (at, way)
     }
 
-    /// The pointers in `len` bytes from an address on, by their offset from it. None when nobody knows.
+    /// The pointers in `len` bytes from an address on, by their offset from it. None when they are not known.
     pub fn parts(
         &self,
         program: &Program,

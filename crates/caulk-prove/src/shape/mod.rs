@@ -295,7 +295,7 @@ impl Shape {
         self.fresh.is_unshared(self, value, at)
     }
 
-    /// Whether a value cannot be the address of a local: it comes out of memory or from elsewhere, and nobody was given
+    /// Whether a value cannot be the address of a local: it comes out of memory or from elsewhere, and no code was given
     /// the local's address.
     pub fn is_not_local(&self, value: InstId, local: InstId) -> bool {
         let is_foreign = matches!(self.body.insts[value], Inst::Load { .. } | Inst::Param { .. } | Inst::Call(_));
@@ -402,7 +402,7 @@ fn derived_from(inst: &Inst) -> Option<Operand> {
 pub enum Holding {
     /// Until it is used for the last time.
     ByUse,
-    /// Until it is assigned anew or goes out of scope, as in the paper.
+    /// Until it is assigned again or goes out of scope, as in the paper.
     ByScope,
 }
 

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::escape;
 use crate::states::{StateEdge, StateNode, StatePicture};
 
-/// Nodes beyond which a picture tells nobody anything.
+/// Nodes beyond which a picture cannot be read.
 pub(crate) const MAX_NODES: usize = 24;
 /// In units of the drawing, which are pixels unless the page is narrow.
 const LETTER: usize = 7;

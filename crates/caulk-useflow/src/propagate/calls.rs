@@ -199,7 +199,7 @@ impl Propagation<'_, '_> {
                 return true;
             }
         }
-        // Where nobody takes what is given back, only what else was done counts.
+        // Where the result is not used, only what else was done counts.
         if !gone_unseen || self.view.is_used[inst] {
             split.extend(given_back);
         }
@@ -222,7 +222,7 @@ impl Propagation<'_, '_> {
     }
 
     /// Whether an action that only sometimes happens is about a cell of the object itself. What points to itself is an empty list,
-    /// or a buffer that is a part of it: nobody frees or keeps it by that.
+    /// or a buffer that is a part of it: that neither frees nor keeps it.
     fn is_own_cell(&self, resolved: Resolved, action: &Action, current: &Alternative) -> bool {
         let is_own = matches!(resolved, Resolved::Cell(cell) if Some(cell.base) == current.own);
         is_own && action.guard.is_hidden()
@@ -459,8 +459,8 @@ impl Propagation<'_, '_> {
         current.cells.contains(&cell) && self.is_one_place(cell) && self.view.values.is_exact(self.view.body, cell.base)
     }
 
-    /// Whether an action happens on the way the alternative goes. Where the result will tell, it is not taken to; where nobody
-    /// asks for the result, it is.
+    /// Whether an action happens on the path of the alternative. Where the result will tell, it is not taken to; where the
+    /// result is not used, it is.
     fn surely_happens(&mut self, inst: InstId, guard: &Guard, current: &Alternative) -> bool {
         match self.decide(inst, guard, current) {
             Decision::Yes => true,

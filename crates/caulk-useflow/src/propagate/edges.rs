@@ -28,7 +28,7 @@ impl Propagation<'_, '_> {
         self.scratch = Some(next);
     }
 
-    /// The same for the last side of a branch, after which nobody needs the alternative any more.
+    /// The same for the last side of a branch, after which the alternative is not needed any more.
     pub(super) fn branch_last(&mut self, block: BlockId, inst: InstId, branch: Side, current: &mut Alternative) {
         if let Some(facts) = self.facts_of_side(branch, current) {
             self.take_side(block, inst, branch, current, &facts);

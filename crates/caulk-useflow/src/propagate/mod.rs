@@ -26,12 +26,12 @@ pub(crate) struct Flow {
     pub exits: Vec<(InstId, Alternative)>,
     /// The alternatives where an exception that some code names leaves the function: at a call or at the end of a clean-up.
     pub thrown: Vec<(InstId, Alternative)>,
-    /// Older copies that nobody held any more when the allocation was reached again in a loop.
+    /// Older copies without an owner when the allocation was reached again in a loop.
     pub lost_in_loop: Vec<Alternative>,
     pub cut: bool,
     /// Some paths were given up, and nothing is known of where they lead.
     pub is_incomplete: bool,
-    /// Calls that passed through the object's hands: unknown functions that swallowed it.
+    /// Unknown functions that the object escaped to.
     pub swallowed_by: Vec<InstId>,
     /// Cells that alone held the object when a round of a loop ended.
     pub left_in: Vec<Cell>,
@@ -371,7 +371,7 @@ impl<'v, 'a> Propagation<'v, 'a> {
             && self.view.calls[inst].as_ref().is_none_or(|e| leaves_it(e))
     }
 
-    /// A loop came back to the allocation: the alternative is an older copy. False when nobody holds it any more.
+    /// A loop came back to the allocation: the alternative is an older copy. False when it has no owner any more.
     fn pass_own_allocation(&mut self, inst: InstId, current: &mut Alternative) -> bool {
         if current.status != Status::Live {
             return false;

@@ -51,7 +51,7 @@ impl Summarizer<'_> {
             match self.path_from_result(*cell, returned_base) {
                 Some(path) => paths.push(path),
                 // A local dies with the function; what a local leads to goes on holding it. A neighbour that is known by the
-                // object alone (`list->next->previous`) holds it for whoever holds the neighbour: stage two looks who that is.
+                // object alone (`list->next->previous`) holds it for the owner of the neighbour: stage two looks which that is.
                 None => {
                     let is_local = matches!(self.view.values.node(cell.base), ValueNode::Local(_) | ValueNode::Nothing);
                     let is_own = alternative.own.is_some_and(|own| self.view.values.is_reached_from(cell.base, own));
@@ -65,7 +65,7 @@ impl Summarizer<'_> {
                 paths.extend(passed_down);
                 Fate::HandedOut(paths)
             }
-            // A variable that nobody reads again before it is set anew holds nothing.
+            // A variable that is not read again before it is set again holds nothing.
             (true, true) => Fate::Held,
             _ => Fate::Leaked,
         }
@@ -128,7 +128,7 @@ impl Summarizer<'_> {
     }
 
     /// Asks stage two about an object that was given to a callee which tells by its status how it went, but takes it on ways
-    /// that its summary cannot tell apart.
+    /// that its summary cannot distinguish.
     pub(super) fn ask(&mut self, object: &Fresh, exit: InstId, alternative: &Alternative) {
         let is_whole = !object.hidden && !object.is_callers_choice && !object.is_part;
         let is_taken = alternative.rests_on_hidden && matches!(alternative.status, Status::Kept | Status::Freed);
@@ -149,7 +149,7 @@ impl Summarizer<'_> {
         self.world.config.rules.note(Rule::Questions, self.report.candidates.len() - before);
     }
 
-    /// An exception leaves the function while the object is nobody's but its own. What a constructor has put into its object is lost
+    /// An exception leaves the function while nothing outside of the function owns the object. What a constructor has put into its object is lost
     /// too: the destructor does not run.
     pub(super) fn leave_by_throw(&mut self, object: &Fresh, exit: InstId, alternative: &Alternative) {
         let values = &self.view.values;

@@ -219,7 +219,7 @@ impl Summarizer<'_> {
             (true, _) if is_shared => Guard::Unsure,
             (true, true) if object.hidden => Guard::Unsure,
             (true, _) => Guard::Hidden,
-            // On other ways it is a holder's, and whoever calls cannot tell.
+            // On other paths it is a holder's, and the caller cannot tell.
             (false, true) if is_shared => match guard_of_result(&mut self.view, did, did_not) {
                 Guard::Given(path, relation) if path.steps.is_empty() => Guard::Given(path, relation),
                 _ => Guard::Unsure,

@@ -43,9 +43,9 @@ pub(crate) use ends::Fate;
 pub struct Report {
     pub summary: Summary,
     pub candidates: Vec<Candidate>,
-    /// Calls that swallowed objects because nothing is known of the callee, once for each object.
+    /// Calls by which objects escaped to unknown code, once for each object.
     pub swallowed: Vec<InstId>,
-    /// Calls that give what the function was given to code nobody knows.
+    /// Calls that give what the function was given to unknown code.
     pub given_away: Vec<InstId>,
     pub objects: usize,
     /// So many blocks were run that some objects were followed coarsely.
@@ -90,7 +90,7 @@ pub(crate) struct Summarizer<'a> {
     report: Report,
     /// Values that are fresh blocks where they are returned: the return and the value.
     fresh_returns: FxHashSet<(InstId, InstId)>,
-    /// Blocks that somebody keeps on some way to a return.
+    /// Blocks that are kept on some path to a return.
     kept_returns: FxHashSet<(InstId, InstId)>,
     /// Some fresh block that is returned may turn out null there.
     may_return_null: bool,

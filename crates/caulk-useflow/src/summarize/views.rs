@@ -1,6 +1,6 @@
 //! Parameters that a function only looks at: `void append(const char *text, long length)`.
 //!
-//! Deep below, behind virtual functions and structures of libraries, something may keep such a pointer for a while. It is nobody's
+//! Deep below, behind virtual functions and structures of libraries, something may keep such a pointer for a while. It is no owner's
 //! to free there: the declaration says that what it points to does not change.
 
 use caulk_ir::{Inst, Operand, Pointee};

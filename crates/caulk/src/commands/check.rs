@@ -227,7 +227,7 @@ fn findings(
             Verdict::Refuted(_) => return None,
             Verdict::Confirmed(witness) => confirmed(candidate, witness),
             Verdict::Unexamined => narrator.stage_one(candidate),
-            // Nobody saw a path that can be taken.
+            // No path was seen that can be taken.
             Verdict::Cut => Evidence {
                 confidence: Confidence::Low,
                 reason: "the search for a path to it ran out of its budget",
@@ -357,7 +357,8 @@ fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration, 
 /// What a reader of a kept report asks for.
 fn run_of(root: &Path) -> Run {
     let name = root.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned());
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // Names of files need not be UTF-8.
+    let arguments: Vec<String> = std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
     Run {
         project: name,
         commit: git::commit(root).unwrap_or_default(),

@@ -30,7 +30,7 @@ pub(crate) fn run(options: &GraphOptions) -> Result<Exit, Error> {
     Ok(read.exit())
 }
 
-/// Graphs of what becomes of objects.
+/// Graphs of the ownership states of objects.
 fn run_analysed(options: &GraphOptions) -> Result<Exit, Error> {
     let Some(name) = options.function.as_deref() else {
         return Err(Error::Usage("a graph of how objects are used needs --function NAME".to_owned()));

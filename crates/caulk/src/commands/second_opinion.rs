@@ -57,7 +57,7 @@ fn claim(analysed: &Analysed, candidate: &Candidate) -> Option<Claim> {
     let Candidate { function, allocation, block, place, .. } = *candidate;
     let site = analysed.program.call_site(function, allocation)?;
     let [target] = analysed.program.targets(site) else { return None };
-    // What a field of somebody else's structure held was allocated elsewhere.
+    // What a field of another owner's structure held was allocated elsewhere.
     let is_local = candidate.loss.is_on_path() && !candidate.is_part;
     let is_result = analysed.analysis.summary(*target).is_result(block);
     (is_local && is_result).then_some(Claim { function, allocation, loss: place })

@@ -194,7 +194,7 @@ impl Answer<'_> {
         format!("{} ({}:{line})", names.join(" > "), show::path(file))
     }
 
-    /// Candidates of this line that are fields nobody saw to.
+    /// Candidates of this line that are fields which are not freed.
     fn missed_fields(&self) -> Lines {
         let program = &self.analysed.program;
         let mut text = Lines::default();
