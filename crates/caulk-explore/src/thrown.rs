@@ -48,7 +48,7 @@ impl Search<'_, '_> {
         // What the callee did with the object before it threw is not known.
         let is_given = data.is_some_and(|data| data.args.contains(&Operand::Value(wanted.call)));
         let throws = if is_given { Throws::No } else { self.throws(inst) };
-        let is_enough = |c: &Candidate| throws == Throws::Named || (c.hidden && throws == Throws::Check);
+        let is_enough = |c: &Candidate| throws == Throws::Named || (c.hidden && throws >= Throws::Check);
         for (index, candidate) in candidates.iter().enumerate().take(64).filter(|(_, c)| c.loss == Loss::Thrown) {
             match is_enough(candidate) || candidate.place == inst {
                 true => state.passed |= 1 << index,

@@ -170,6 +170,8 @@ pub enum Throws {
     Perhaps,
     /// A check of arguments fails, such as that of `at()`.
     Check,
+    /// A `throw` stands in the program, of a type whose name says that the caller made a mistake: a hint for the rank, and no more.
+    Misuse,
     /// A `throw` stands in the program, or a library function tells so that what came from outside is not as expected.
     Named,
 }

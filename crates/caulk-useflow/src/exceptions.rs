@@ -45,8 +45,9 @@ pub(crate) fn throwing_calls<'a>(
         let throws = match named_throws(symbol) {
             Some(throws) => throws,
             None if symbol == THROW && is_for_memory(inst) => Throws::No,
-            // What a library finds wrong with its arguments, and a class of the program's own with an index.
-            None if symbol == THROW && (is_library(program, function) || is_misuse(inst)) => Throws::Check,
+            // What a library finds wrong with its arguments.
+            None if symbol == THROW && is_library(program, function) => Throws::Check,
+            None if symbol == THROW && rules.applies(Rule::MisuseThrows, is_misuse(inst)) => Throws::Misuse,
             None if symbol == THROW => Throws::Named,
             None if program.has_body(target) => summary_of(target).map_or(Throws::No, |s| s.throws),
             None => unread_throws(symbol),

@@ -106,14 +106,10 @@ impl Summarizer<'_> {
         Some((*op, self.view.values.of_operand(*address)?)).filter(|_| is_null)
     }
 
-    /// Whether the function asks whether some other field of the structure is null, on the way to a store if there is one: that may
-    /// well tell whether this one is.
-    pub(crate) fn asks_sibling(&self, cell: Cell, store: Option<InstId>) -> bool {
+    /// Whether the function asks whether some other field of the structure is null: that may well tell whether this one is.
+    pub(crate) fn asks_sibling(&self, cell: Cell) -> bool {
         let is_sibling = |tested: Cell| tested.base == cell.base && tested.offset != cell.offset;
-        let way = store.map(|store| self.on_way_of(store));
-        let is_on_way = |inst: &InstId| way.as_ref().is_none_or(|way| way.contains(&self.view.homes[*inst]));
-        let tests = self.view.body.insts.keys().filter(is_on_way).filter_map(|inst| self.null_test(inst));
-        tests.into_iter().any(|(_, tested)| is_sibling(tested))
+        self.view.body.insts.keys().filter_map(|inst| self.null_test(inst)).any(|(_, tested)| is_sibling(tested))
     }
 
     /// Whether the function asks whether a field is null.
@@ -134,22 +130,6 @@ impl Summarizer<'_> {
             Inst::Compare { lhs, rhs, .. } => (is_old(lhs) && is_pointer(rhs)) || (is_old(rhs) && is_pointer(lhs)),
             _ => false,
         })
-    }
-
-    /// Blocks that some way through an instruction goes through, before it or after.
-    pub(crate) fn on_way_of(&self, inst: InstId) -> FxHashSet<BlockId> {
-        let home = self.view.homes[inst];
-        let mut found = self.blocks_before(home);
-        let mut work = vec![home];
-        while let Some(block) = work.pop() {
-            for to in self.view.body.terminator(block).successors() {
-                if self.view.order[to] > self.view.order[block] && found.insert(to) {
-                    work.push(to);
-                }
-            }
-        }
-        found.insert(home);
-        found
     }
 
     /// Whether some call that may come before an instruction frees another field of the structure.

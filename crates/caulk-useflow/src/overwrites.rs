@@ -249,11 +249,7 @@ fn filled_by(
             Manner::FreesFirst => !filled.contains(&cell),
         };
         let frees_siblings = is_emptied && !summarizer.all_freed_siblings(cell).is_empty();
-        let store = match manner {
-            Manner::Overwrites { store, .. } => Some(store),
-            Manner::FreesFirst => None,
-        };
-        let asks_sibling = summarizer.asks_sibling(cell, store);
+        let asks_sibling = summarizer.asks_sibling(cell);
         let is_new = comes_from_maker(&summarizer.view, analysis, cell.base, slot.0);
         let found_here = Filled { slot, of, asks_sibling, is_emptied, frees_siblings, is_new, manner };
         if !found.contains(&found_here) {
@@ -397,7 +393,7 @@ fn sign(summarizer: &mut Summarizer<'_>, cell: Cell, store: InstId, is_freed: bo
         return Sign::Full;
     }
     let freed = summarizer.all_freed_siblings(cell);
-    if clears || sets_up(summarizer, cell, store, &freed) { Sign::SetsUp } else { Sign::None }
+    if clears || sets_up(&summarizer.view, cell, store, &freed) { Sign::SetsUp } else { Sign::None }
 }
 
 /// Whether a function fills a field at another place as well.
@@ -452,13 +448,9 @@ fn is_lookup(view: &View<'_>, call: InstId) -> bool {
 
 /// Whether a function clears the structure, or sets other pointers in it to null: it is giving it its first state. What it frees and
 /// then sets to null says the contrary.
-fn sets_up(summarizer: &Summarizer<'_>, cell: Cell, store: InstId, freed: &[Offset]) -> bool {
-    let view = &summarizer.view;
+fn sets_up(view: &View<'_>, cell: Cell, store: InstId, freed: &[Offset]) -> bool {
     let of_base = |address: &Operand| view.values.of_operand(*address).filter(|c| c.base == cell.base);
-    // What a function does to other fields on other ways says nothing.
-    let way = summarizer.on_way_of(store);
-    let others = view.body.insts.iter().filter(|(inst, _)| *inst != store && way.contains(&view.homes[*inst]));
-    others.into_iter().any(|(_, inst)| match inst {
+    view.body.insts.iter().filter(|(inst, _)| *inst != store).any(|(_, inst)| match inst {
         Inst::Fill { dst, .. } | Inst::Copy { dst, .. } => of_base(dst).is_some(),
         Inst::Store { value, address, ty: Type::Ptr, .. } => {
             of_base(address).is_some_and(|c| c.offset != cell.offset && !freed.contains(&c.offset))
