@@ -198,7 +198,10 @@ mod tests {
         );
         let commands: Vec<String> = kept.iter().map(|e| e.arguments.join(" ")).collect();
         assert_eq!(commands, ["cc -c a.c", "g++ -c b.cc"]);
-        assert_eq!(skipped.summary(), "1 duplicates, 1 assembler, 1 inner commands of clang, 1 whose source is gone");
+        assert_eq!(
+            skipped.summary(),
+            "1 compiled the same way before, 1 assembler, 1 with an inner command of clang, 1 whose source is gone"
+        );
     }
 
     #[test]

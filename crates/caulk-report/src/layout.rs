@@ -95,7 +95,7 @@ mod tests {
         let label = "5. `(fd = socket(AF_UNIX, SOCK_STREAM, 0)) == -1` is true";
         assert_eq!(shorten(label, 80), label);
         let short = shorten(label, 40);
-        assert_eq!(short, "5. `(fd = socket(...AM, 0)) == -1` is true");
+        assert_eq!(short, "5. `(fd = socket...M, 0)) == -1` is true");
         assert_eq!(shorten(label, 20), "5. this is true");
         assert_eq!(
             shorten("3. the loop goes on: `n < some_large_number` is true", 30),

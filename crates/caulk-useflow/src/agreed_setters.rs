@@ -80,13 +80,12 @@ impl Setters {
 fn careless_functions(world: &World<'_>, analysis: &Analysis, flows: &Flows) -> Vec<(FuncId, Vec<Slot>)> {
     let setters = Setters::new(world, analysis);
     let is_enough = |careful: &[FuncId], careless: &[FuncId]| careful.len() >= MIN_CAREFUL.max(careless.len());
-    let mut suspects: Vec<(Slot, &[FuncId], &[FuncId])> = Vec::new();
-    for (slot, careless) in &setters.careless {
-        let careful = setters.careful.get(slot).map(Vec::as_slice).unwrap_or_default();
-        if is_enough(careful, careless) && !flows.may_point_inside(*slot) {
-            suspects.push((*slot, careful, careless));
-        }
-    }
+    let careful_of = |slot: &Slot| setters.careful.get(slot).map(Vec::as_slice).unwrap_or_default();
+    let all = setters.careless.iter().map(|(slot, careless)| (*slot, careful_of(slot), careless.as_slice()));
+    let is_suspect = |(slot, careful, careless): &(Slot, &[FuncId], &[FuncId])| {
+        is_enough(careful, careless) && !flows.may_point_inside(*slot)
+    };
+    let mut suspects: Vec<(Slot, &[FuncId], &[FuncId])> = all.filter(is_suspect).collect();
     suspects.sort_unstable_by_key(|(slot, ..)| *slot);
     // A function that frees the field only where something fails after it was filled is no example.
     let is_exception = |(slot, careful, careless): &&(Slot, &[FuncId], &[FuncId])| {

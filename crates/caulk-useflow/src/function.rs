@@ -391,8 +391,10 @@ pub fn effect_of<'a>(
     }
     let summaries: SmallVec<[&'a Summary; 4]> = targets.iter().filter_map(|&t| summary_of(t)).collect();
     if summaries.len() < targets.len() && summaries.is_empty() {
-        // A component that is being computed: no effect yet.
-        return None;
+        // A component that is being computed: no effect yet. Calls with too many targets are no edges of the call graph, so theirs may
+        // never be known here.
+        let is_open = site.outcome != Outcome::Resolved;
+        return is_open.then(|| CallEffect { summary: Cow::Owned(Summary::default()), unknown: true });
     }
     let is_many = site.outcome == Outcome::Many || targets.len() > config.max_targets;
     if is_many && targets.iter().all(|t| is_deleting_destructor(program.function(*t).symbol)) {

@@ -217,7 +217,9 @@ fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &
     };
     let calls_matter = program.call_sites(function).iter().any(|site| {
         let targets = program.targets(site);
-        targets.is_empty() || targets.iter().any(|t| summary_of(*t).is_some_and(|s| !s.is_empty()))
+        // Where more may be called than was found, they may do anything.
+        let is_open = site.outcome != caulk_program::Outcome::Resolved;
+        is_open || targets.is_empty() || targets.iter().any(|t| summary_of(*t).is_some_and(|s| !s.is_empty()))
     });
     let told = containers::told(program, function).filter(|_| world.config.rules.applies(Rule::Containers, true));
     let besides = match told {
