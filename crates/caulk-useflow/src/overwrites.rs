@@ -379,8 +379,9 @@ fn sign(summarizer: &mut Summarizer<'_>, cell: Cell, store: InstId, is_freed: bo
     }
     if is_freed {
         let is_uneven = fills_elsewhere(&summarizer.view, cell, store) && !summarizer.is_compared(cell);
-        let is_full = summarizer.view.config.rules.applies(Rule::UnevenSetters, is_uneven);
-        return if is_full { Sign::Full } else { Sign::SetsUp };
+        // Too weak for normal rank by itself: vim fills a register that it emptied by another name before.
+        let may_be_full = summarizer.view.config.rules.applies(Rule::UnevenSetters, is_uneven);
+        return if may_be_full { Sign::None } else { Sign::SetsUp };
     }
     if summarizer.is_full_at(cell, store) {
         return Sign::Full;
@@ -390,7 +391,7 @@ fn sign(summarizer: &mut Summarizer<'_>, cell: Cell, store: InstId, is_freed: bo
     }
     let is_asked = !clears && !summarizer.is_compared(cell) && summarizer.may_be_full_at(cell, store);
     if summarizer.view.config.rules.applies(Rule::AskedFields, is_asked) {
-        return Sign::Full;
+        return Sign::None;
     }
     let freed = summarizer.all_freed_siblings(cell);
     if clears || sets_up(&summarizer.view, cell, store, &freed) { Sign::SetsUp } else { Sign::None }

@@ -181,16 +181,15 @@ impl Search<'_, '_> {
         let targets = self.program.targets(site);
         let root = PathRoot::Param(index as u32);
         let is_meant = |path: &AccessPath| path.root == root && (level != Level::Argument || path.steps.is_empty());
-        let takes = |summary: &Summary| {
-            summary.actions.iter().any(|a| matches!(&a.subject, Subject::Value(path) if is_meant(path)))
-        };
+        // What is only given back is not taken by that.
+        let is_result = |a: &Action| matches!(&a.to, Destination::Store(to) if to.root == PathRoot::Return);
+        let is_taking = |a: &Action| matches!(&a.subject, Subject::Value(path) if is_meant(path)) && !is_result(a);
+        let takes = |summary: &Summary| summary.actions.iter().any(is_taking);
+        // Who prints by a format keeps nothing of what is printed, however large the function is that does it.
         let is_format = level == Level::List && self.follows_format(call, index);
         let is_unknown = targets.is_empty() || site.outcome != Outcome::Resolved;
-        let is_taken = |target: &FuncId| {
-            let has_body = self.program.has_body(*target);
-            (has_body || !is_format) && (self.summary_of)(*target).is_some_and(takes)
-        };
-        (is_unknown && !is_format) || targets.iter().any(is_taken)
+        let is_taken = |target: &FuncId| (self.summary_of)(*target).is_some_and(takes);
+        !is_format && (is_unknown || targets.iter().any(is_taken))
     }
 
     /// Whether a list is given behind a text that is not changed: `vfprintf(stream, format, list)`, or a function like it.
