@@ -388,13 +388,14 @@ impl Builder<'_> {
     }
 }
 
-/// Whether a value is the result of one of several calls that come before it: what was allocated in one of two ways is one block.
+/// Whether a value is the result of one of several calls that come before it and give new memory: what was allocated in one of two ways
+/// is one block.
 fn is_one_result(body: &Body, value: Operand, depth: u32) -> bool {
     let Operand::Value(inst) = value else { return body.constant(value) == Some(Constant::Null) };
     let is_one = |from: &Operand| from.value().is_none_or(|v| v < inst) && is_one_result(body, *from, depth - 1);
     match &body.insts[inst] {
         _ if depth == 0 => false,
-        Inst::Call(_) | Inst::Invoke { .. } => true,
+        inst if inst.call().is_some() => inst.call().is_some_and(|call| call.flags.fresh_result),
         Inst::Cast { value, .. } => is_one(value),
         Inst::Phi { incoming, .. } => incoming.iter().all(|(_, from)| is_one(from)),
         Inst::Select { then, other, .. } => is_one(then) && is_one(other),

@@ -293,10 +293,12 @@ fn guard_of_block(model: &Model, when: &Condition) -> (Guard, Vec<(AccessPath, R
 /// What is given back and may be null is so if it is not null, whatever else decides; who finds null knows nothing of the rest.
 fn guard_of_pointer(model: &Model, into: Place, when: &Condition) -> Guard {
     let mut comparisons = when.atoms.iter().filter_map(|atom| model.comparison(*atom));
-    match comparisons.find(|c| c.place.is_ret()) {
-        Some(comparison) if into.is_ret() => guard_of_comparison(comparison),
-        _ => Guard::Always,
-    }
+    let deciding = match into.is_ret() {
+        true => comparisons.find(|c| c.place.is_ret()),
+        // `strtol(s, NULL, 10)` stores nothing.
+        false => comparisons.find(|c| !c.place.is_ret()),
+    };
+    deciding.map_or(Guard::Always, guard_of_comparison)
 }
 
 /// Functions of C that tell success by a result that is not negative tell failure by -1; where it is positive, by 0.

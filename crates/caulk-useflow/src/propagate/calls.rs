@@ -2,7 +2,7 @@
 
 use std::collections::hash_map::Entry;
 
-use caulk_ir::{Constant, InstId, Operand};
+use caulk_ir::{InstId, Operand};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_summary::{Action, Answer, Caller, Case, Decision, Depth, Destination, Guard, Subject, Summary};
 use smallvec::SmallVec;
@@ -363,10 +363,6 @@ impl Propagation<'_, '_> {
     }
 
     fn moved_to(&mut self, inst: InstId, to: &AccessPath, current: &mut Alternative) {
-        // `strtol(text, NULL, 10)`: a callee stores nothing where it is given no place.
-        if self.is_no_place(inst, to) {
-            return;
-        }
         match self.view.resolve(inst, to) {
             Some(Resolved::Operand(Operand::Value(value))) => current.add_name(value),
             Some(Resolved::Cell(cell)) if !matches!(self.view.values.node(cell.base), ValueNode::Nothing) => {
@@ -380,13 +376,6 @@ impl Propagation<'_, '_> {
                 current.settle(Status::Kept, event);
             }
         }
-    }
-
-    /// Whether a path starts at an argument that is null.
-    fn is_no_place(&self, inst: InstId, path: &AccessPath) -> bool {
-        let PathRoot::Param(index) = path.root else { return false };
-        let argument = self.view.argument(inst, index).filter(|_| !path.steps.is_empty());
-        argument.is_some_and(|argument| self.view.body.constant(argument) == Some(Constant::Null))
     }
 
     /// What the callee stores somewhere takes the place of what was there. False when all that is left of the alternative is
