@@ -4,7 +4,7 @@ use caulk_ir::Type;
 use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
 use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
-use caulk_summary::{Action, BlockId, Case, Decision, Depth, Destination, Guard, Room, Subject, Summary};
+use caulk_summary::{Action, AllocId, Case, Decision, Depth, Destination, Guard, Room, Subject, Summary};
 use caulk_useflow::CallEffect;
 use smallvec::{SmallVec, smallvec};
 
@@ -22,7 +22,7 @@ impl Machine<'_> {
         mut state: State,
         site: &Site<'_>,
         effect: &CallEffect<'_>,
-        wanted: Option<BlockId>,
+        wanted: Option<AllocId>,
     ) -> States {
         let summary = &*effect.summary;
         if summary.no_return {
@@ -80,7 +80,7 @@ impl Machine<'_> {
             states = next;
         }
         states = self.split_by_stores(states, site, result, summary);
-        let cases: &[Case] = wanted.map_or(&[], |block| &summary.blocks[block.0 as usize].cases);
+        let cases: &[Case] = wanted.map_or(&[], |block| &summary.blocks[block].cases);
         let mut after = States::new();
         for state in states {
             let Some((last, others)) = cases.split_last() else {
@@ -322,7 +322,7 @@ impl Machine<'_> {
         site: &Site<'_>,
         result: Option<TermId>,
         effect: &CallEffect<'_>,
-        made: Option<(BlockId, &Case)>,
+        made: Option<(AllocId, &Case)>,
     ) -> Option<State> {
         let summary = &*effect.summary;
         let wanted = made.map(|(block, _)| block);
@@ -337,7 +337,7 @@ impl Machine<'_> {
             match action.subject {
                 Subject::Alloc(block) => {
                     let is_returned = summary.returns_block(block);
-                    let made = (block, summary.blocks[block.0 as usize].is_zeroed);
+                    let made = (block, summary.blocks[block].is_zeroed);
                     if !self.make_block(&mut state, site, result, action, to, is_returned, made, wanted, &mut written) {
                         return None;
                     }

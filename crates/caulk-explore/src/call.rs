@@ -9,7 +9,7 @@ use caulk_memory::{AccessPath, PathRoot};
 use caulk_program::{FuncId, Outcome};
 use caulk_rules::Rule;
 use caulk_solver::TermId;
-use caulk_summary::{BlockId, Subject, Summary};
+use caulk_summary::{AllocId, Subject, Summary};
 use caulk_useflow::CallEffect;
 use smallvec::{SmallVec, smallvec};
 
@@ -37,7 +37,7 @@ pub(crate) struct Site<'c> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub call: InstId,
-    pub block: BlockId,
+    pub block: AllocId,
 }
 
 impl Site<'_> {

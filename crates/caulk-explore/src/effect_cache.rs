@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use caulk_ir::EntityVec;
 use caulk_program::reads::{Read, note};
 use caulk_program::{FuncId, Program};
 use caulk_useflow::{Analysis, UseflowConfig};
@@ -23,7 +24,7 @@ pub(crate) type Given = SmallVec<[(u32, u64); 2]>;
 type Slot = OnceLock<Arc<Made>>;
 
 pub(crate) struct EffectCache {
-    slots: Vec<Slot>,
+    slots: EntityVec<FuncId, Slot>,
     order: Order,
     /// For callees too large for a slot, by function and the number of the constants.
     special: Mutex<FxHashMap<EffectKey, Arc<Slot>>>,
@@ -58,7 +59,7 @@ impl EffectCache {
             let has_no_use = analysis.summary(function).is_model || !program.has_body(function);
             !has_no_use && program.body_size(function).1 <= max_size
         };
-        let slots = std::iter::repeat_with(OnceLock::new).take(program.functions().len()).collect();
+        let slots = std::iter::repeat_with(OnceLock::new).take(program.functions().len()).collect::<Vec<_>>().into();
         let mut known = Givens::default();
         for given in givens {
             known.number(given);
@@ -80,7 +81,7 @@ impl EffectCache {
         }
         note(Read::Effects(function, 0));
         let make = || make(world, (function, 0), &Given::new(), world.config.max_callee_steps);
-        self.slots[function.0 as usize].get_or_init(make).effects.clone().flatten()
+        self.slots[function].get_or_init(make).effects.clone().flatten()
     }
 
     /// Whether two functions may call each other.
@@ -133,7 +134,7 @@ impl EffectCache {
     /// A guarded summary that was asked for in this run.
     pub(crate) fn made(&self, key: EffectKey) -> Option<Arc<Made>> {
         match key.1 {
-            0 => self.slots.get(key.0.0 as usize)?.get().cloned(),
+            0 => self.slots.get(key.0)?.get().cloned(),
             _ => self.special.lock().unwrap_or_else(PoisonError::into_inner).get(&key)?.get().cloned(),
         }
     }

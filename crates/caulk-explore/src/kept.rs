@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use caulk_ir::EntityVec;
 use caulk_program::reads::{Read, recorded};
 use caulk_program::{FuncId, Marks, Names};
 use caulk_rules::Rule;
@@ -89,7 +90,7 @@ pub(crate) struct Keeping<'k> {
     tables: &'k TableMarks,
     analysis: &'k Analysis,
     /// By function: its summary, and its calls that are given functions by name.
-    summaries: Vec<(u64, u64)>,
+    summaries: EntityVec<FuncId, (u64, u64)>,
     old: Kept,
     /// Whether guarded summaries of the last run hold, as far as was asked.
     holding: Mutex<FxHashMap<EffectKey, bool>>,
@@ -98,9 +99,9 @@ pub(crate) struct Keeping<'k> {
 impl<'k> Keeping<'k> {
     pub(crate) fn new(marks: &'k Marks, tables: &'k TableMarks, analysis: &'k Analysis, old: Kept) -> Self {
         let old = if old.ground == marks.ground { old.renumbered(&marks.names) } else { Kept::default() };
-        let functions = 0..analysis.reports.len();
-        let summaries = functions.into_par_iter().map(|f| analysis.marks(&marks.names, FuncId(f as u32))).collect();
-        Self { marks, tables, analysis, summaries, old, holding: Mutex::default() }
+        let functions: Vec<FuncId> = analysis.reports.keys().collect();
+        let summaries: Vec<_> = functions.into_par_iter().map(|f| analysis.marks(&marks.names, f)).collect();
+        Self { marks, tables, analysis, summaries: summaries.into(), old, holding: Mutex::default() }
     }
 
     /// The sets of constants of the last run, in the order of their numbers.
@@ -110,8 +111,8 @@ impl<'k> Keeping<'k> {
 
     fn answer(&self, effects: &EffectCache, read: Read) -> Option<u64> {
         match read {
-            Read::Summary(f) => Some(self.summaries[f.0 as usize].0),
-            Read::Special(f) => Some(self.summaries[f.0 as usize].1),
+            Read::Summary(f) => Some(self.summaries[f].0),
+            Read::Special(f) => Some(self.summaries[f].1),
             // Asked for in this run, or kept and still the same.
             Read::Effects(f, given) => {
                 (effects.made((f, given)).is_some() || self.holds(effects, (f, given))).then_some(1)
@@ -167,7 +168,7 @@ impl<'k> Keeping<'k> {
         function: FuncId,
         work: impl FnOnce() -> (Vec<Verdict>, usize, Vec<(Rule, u64)>),
     ) -> Arc<Explored> {
-        let report = &self.analysis.reports[function.0 as usize];
+        let report = &self.analysis.reports[function];
         let candidates = self.marks.names.mark(&(&report.candidates, &report.throwing));
         let is_same = |old: &&Arc<Explored>| old.candidates == candidates && self.all_hold(effects, &old.reads);
         if let Some(old) = self.old.functions.get(&function).filter(is_same) {

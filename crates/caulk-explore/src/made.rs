@@ -7,7 +7,7 @@ use caulk_memory::{AccessPath, PathRoot, Relation};
 use caulk_program::FuncId;
 use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
-use caulk_summary::{Action, BlockId, Case, Decision, Destination, Subject, Summary};
+use caulk_summary::{Action, AllocId, Case, Decision, Destination, Subject, Summary};
 
 use crate::call::{Site, States};
 use crate::effects::Effects;
@@ -25,7 +25,7 @@ impl Machine<'_> {
         state: &State,
         site: &Site<'_>,
         effects: &[(FuncId, Arc<Effects>)],
-        block: BlockId,
+        block: AllocId,
     ) -> Option<States> {
         let effect = self.effect(site.inst)?;
         let goes_to = |a: &Action| match (&a.subject, &a.to) {
@@ -164,7 +164,7 @@ impl Machine<'_> {
         }
         match &action.subject {
             Subject::Alloc(block) => {
-                let cases = &summary.blocks[block.0 as usize].cases;
+                let cases = &summary.blocks[*block].cases;
                 cases.iter().any(|case| self.may_be_case(state, site, result, case))
             }
             Subject::Value(path) => {
@@ -196,8 +196,8 @@ impl Machine<'_> {
         action: &Action,
         to: &AccessPath,
         is_returned: bool,
-        (block, is_zeroed): (BlockId, bool),
-        wanted: Option<BlockId>,
+        (block, is_zeroed): (AllocId, bool),
+        wanted: Option<AllocId>,
         written: &mut Vec<(TermId, Class, Option<TermId>)>,
     ) -> bool {
         let is_wanted = wanted == Some(block)
@@ -295,7 +295,7 @@ impl Machine<'_> {
         let opened = &self.world.analysis.opened;
         let is_opened = |action: &Action| match (&action.subject, &action.to) {
             (Subject::Alloc(block), Destination::Store(to)) if to.steps.is_empty() => {
-                opened[effect.summary.blocks[block.0 as usize].family.0 as usize]
+                opened[effect.summary.blocks[*block].family.0 as usize]
             }
             _ => false,
         };
@@ -312,7 +312,7 @@ impl Machine<'_> {
         site: &Site<'_>,
         result: Option<TermId>,
         is_returned: bool,
-        block: BlockId,
+        block: AllocId,
     ) -> Option<TermId> {
         if is_returned {
             return result;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use caulk_ir::{BlockId, InstId};
+use caulk_ir::{BlockId, Entity, InstId};
 use caulk_solver::{Facts, TermId};
 use smallvec::SmallVec;
 
@@ -97,11 +97,11 @@ impl State {
     }
 
     pub(crate) fn get(&self, inst: InstId) -> Option<TermId> {
-        self.env[inst.0 as usize]
+        self.env[inst.index()]
     }
 
     pub(crate) fn set(&mut self, inst: InstId, value: TermId) {
-        Rc::make_mut(&mut self.env)[inst.0 as usize] = Some(value);
+        Rc::make_mut(&mut self.env)[inst.index()] = Some(value);
     }
 
     pub(crate) fn memory_mut(&mut self) -> &mut Memory {

@@ -27,7 +27,7 @@ pub(crate) fn thrown_by(frame: &Frame<'_>, steps: &[(InstId, Event)]) -> Option<
 
 impl Search<'_, '_> {
     fn throws(&self, call: InstId) -> Throws {
-        let throwing = &self.machine.world.analysis.reports[self.machine.frame.id.0 as usize].throwing;
+        let throwing = &self.machine.world.analysis.reports[self.machine.frame.id].throwing;
         throwing.binary_search_by_key(&call, |(inst, _)| *inst).map_or(Throws::No, |index| throwing[index].1)
     }
 

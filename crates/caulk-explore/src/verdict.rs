@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use caulk_ir::InstId;
+use caulk_ir::{EntityVec, InstId};
 use caulk_program::{FuncId, Marks, Program};
 use caulk_rules::Rule;
 use caulk_useflow::{Analysis, Candidate, Event as StageOneEvent, Loss, TableMarks, UseflowConfig};
@@ -80,7 +80,7 @@ pub enum Verdict {
 #[derive(Debug, Default)]
 pub struct Exploration {
     /// By function, in the order of its candidates.
-    pub verdicts: Vec<Vec<Verdict>>,
+    pub verdicts: EntityVec<FuncId, Vec<Verdict>>,
     pub statistics: Statistics,
 }
 
@@ -88,7 +88,7 @@ impl Exploration {
     fn add(&mut self, function: FuncId, verdicts: Vec<Verdict>, steps: usize) {
         self.statistics.steps += steps;
         verdicts.iter().for_each(|v| self.statistics.count(v));
-        self.verdicts[function.0 as usize] = verdicts;
+        self.verdicts[function] = verdicts;
     }
 }
 
@@ -126,9 +126,9 @@ impl Statistics {
 
 /// Looks at every candidate of a program.
 pub fn explore(program: &Program, useflow: &UseflowConfig, analysis: &Analysis, config: &ExploreConfig) -> Exploration {
-    let mut exploration = Exploration { verdicts: vec![Vec::new(); analysis.reports.len()], ..Exploration::default() };
-    let functions: Vec<FuncId> =
-        program.functions().filter(|f| !analysis.reports[f.0 as usize].candidates.is_empty()).collect();
+    let mut exploration =
+        Exploration { verdicts: vec![Vec::new(); analysis.reports.len()].into(), ..Exploration::default() };
+    let functions: Vec<FuncId> = program.functions().filter(|f| !analysis.reports[*f].candidates.is_empty()).collect();
     if functions.is_empty() {
         return exploration;
     }
@@ -152,9 +152,9 @@ pub fn explore_keeping(
     (marks, tables): (&Marks, &TableMarks),
     kept: &mut Kept,
 ) -> Exploration {
-    let mut exploration = Exploration { verdicts: vec![Vec::new(); analysis.reports.len()], ..Exploration::default() };
-    let functions: Vec<FuncId> =
-        program.functions().filter(|f| !analysis.reports[f.0 as usize].candidates.is_empty()).collect();
+    let mut exploration =
+        Exploration { verdicts: vec![Vec::new(); analysis.reports.len()].into(), ..Exploration::default() };
+    let functions: Vec<FuncId> = program.functions().filter(|f| !analysis.reports[*f].candidates.is_empty()).collect();
     let keeping = Keeping::new(marks, tables, analysis, std::mem::take(kept));
     let effects = EffectCache::new(program, analysis, config, keeping.givens());
     let world = World { keeping: Some(&keeping), ..World::new(program, useflow, analysis, config, &effects) };
@@ -192,7 +192,7 @@ pub fn explore_one(
 
 /// The verdicts of one function's candidates, the branches that refute them if wanted, and the instructions executed.
 fn explore_function(world: &World<'_>, function: FuncId, wants_edges: bool) -> (Vec<Verdict>, Vec<Vec<Edge>>, usize) {
-    let candidates = &world.analysis.reports[function.0 as usize].candidates;
+    let candidates = &world.analysis.reports[function].candidates;
     let mut verdicts = vec![Verdict::Unexamined; candidates.len()];
     let mut refused = vec![Vec::new(); candidates.len()];
     let Some(body) = world.program.body(function) else { return (verdicts, refused, 0) };

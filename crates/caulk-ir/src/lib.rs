@@ -26,7 +26,10 @@ pub mod verify;
 pub use body::{Block, Body, Variable};
 pub use constant::Constant;
 pub use dominators::DominatorTree;
-pub use entity::{BlockId, ConstId, EntityVec, FileId, FunctionId, GlobalId, InstId, PlaceId, StrId, StructId, VarId};
+pub use entity::{
+    BlockId, ConstId, Entity, EntitySet, EntityVec, FileId, FunctionId, GlobalId, InstId, PlaceId, SecondaryMap, StrId,
+    StructId, VarId,
+};
 pub use inst::{
     ArithFlags, BinaryOp, CallData, CallFlags, Callee, CastOp, CompareOp, Inst, Operand, Step, UnknownReason,
 };

@@ -1,15 +1,15 @@
 //! The values of one function by what they are: two loads from one place are one value until something is written there.
 
-use caulk_ir::{Body, CastOp, Constant, Inst, InstId, Operand, Step};
+use caulk_ir::{Body, CastOp, ConstId, Constant, EntityVec, Inst, InstId, Operand, Step, entity};
 use caulk_program::{GlobalVarId, Program, TypeId, UnitId};
 use rustc_hash::FxHashMap;
 
 use crate::access_path::{AccessPath, PathRoot};
 use crate::offset::Offset;
 
-/// A pointer value of a function: what it is, not where it is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ValueId(pub u32);
+entity!(
+    /// A pointer value of a function: what it is, not where it is computed.
+    ValueId, "value");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValueNode {
@@ -41,12 +41,12 @@ const MAX_CHOICES: u32 = 4;
 
 #[derive(Debug, Default)]
 pub struct ValueTable {
-    nodes: Vec<ValueNode>,
-    depths: Vec<u8>,
+    nodes: EntityVec<ValueId, ValueNode>,
+    depths: EntityVec<ValueId, u8>,
     index: FxHashMap<ValueNode, ValueId>,
     /// What each instruction's value points to, and at which offset into it.
-    of_inst: Vec<Option<Cell>>,
-    of_const: Vec<Option<Cell>>,
+    of_inst: EntityVec<InstId, Option<Cell>>,
+    of_const: EntityVec<ConstId, Option<Cell>>,
     /// The structure field a cell was reached through, for names.
     fields: FxHashMap<(ValueId, Offset), (TypeId, u64)>,
     /// The same, as summaries of callees have it.
@@ -58,8 +58,11 @@ pub struct ValueTable {
 impl ValueTable {
     /// `inside`: the argument of a call that its result points into, and where, if that is known.
     pub fn new(program: &Program, unit: UnitId, body: &Body, inside: &dyn Fn(InstId) -> Option<(u32, Offset)>) -> Self {
-        let mut table =
-            ValueTable { of_inst: vec![None; body.insts.len()], references: references(body), ..ValueTable::default() };
+        let mut table = ValueTable {
+            of_inst: vec![None; body.insts.len()].into(),
+            references: references(body),
+            ..ValueTable::default()
+        };
         table.intern(ValueNode::Nothing, 0);
         let mut builder = Builder { program, unit, body, inside, table: &mut table };
         for constant in body.consts.keys() {
@@ -68,7 +71,7 @@ impl ValueTable {
         }
         for inst in body.insts.keys() {
             let cell = builder.inst(inst);
-            builder.table.of_inst[inst.0 as usize] = cell;
+            builder.table.of_inst[inst] = cell;
         }
         table
     }
@@ -77,15 +80,14 @@ impl ValueTable {
         if let Some(&id) = self.index.get(&node) {
             return id;
         }
-        let id = ValueId(self.nodes.len() as u32);
-        self.nodes.push(node);
+        let id = self.nodes.push(node);
         self.depths.push(depth);
         self.index.insert(node, id);
         id
     }
 
     pub fn node(&self, id: ValueId) -> ValueNode {
-        self.nodes[id.0 as usize]
+        self.nodes[id]
     }
 
     /// The value of a parameter that is a pointer, if anything uses it.
@@ -95,7 +97,7 @@ impl ValueTable {
 
     /// How many loads lead from the root to a value.
     pub fn depth(&self, id: ValueId) -> u8 {
-        self.depths[id.0 as usize]
+        self.depths[id]
     }
 
     pub fn len(&self) -> usize {
@@ -108,14 +110,14 @@ impl ValueTable {
 
     /// Where an instruction's value points to: an object by the value that leads to it, and the offset into it.
     pub fn of_inst(&self, inst: InstId) -> Option<Cell> {
-        self.of_inst[inst.0 as usize]
+        self.of_inst[inst]
     }
 
     /// Where an operand points to.
     pub fn of_operand(&self, operand: Operand) -> Option<Cell> {
         match operand {
             Operand::Value(v) => self.of_inst(v),
-            Operand::Const(c) => self.of_const[c.0 as usize],
+            Operand::Const(c) => self.of_const[c],
         }
     }
 
@@ -124,7 +126,7 @@ impl ValueTable {
         if let Some(local) = self.referred(cell) {
             return Some(self.intern(ValueNode::Local(local), 0));
         }
-        let depth = self.depths[cell.base.0 as usize];
+        let depth = self.depths[cell.base];
         if depth >= MAX_LOADS || matches!(self.node(cell.base), ValueNode::Nothing) {
             return None;
         }
@@ -289,8 +291,8 @@ impl Builder<'_> {
 
     fn operand(&mut self, operand: Operand) -> Option<Cell> {
         match operand {
-            Operand::Value(v) => self.table.of_inst[v.0 as usize],
-            Operand::Const(c) => self.table.of_const[c.0 as usize],
+            Operand::Value(v) => self.table.of_inst[v],
+            Operand::Const(c) => self.table.of_const[c],
         }
     }
 
@@ -379,7 +381,7 @@ impl Builder<'_> {
         if let Some(local) = self.table.referred(cell) {
             return self.root(ValueNode::Local(local));
         }
-        let depth = self.table.depths[cell.base.0 as usize];
+        let depth = self.table.depths[cell.base];
         if depth >= MAX_LOADS || matches!(self.table.node(cell.base), ValueNode::Nothing) {
             return self.root(ValueNode::Opaque(id));
         }

@@ -5,12 +5,14 @@ use std::path::{Component, Path};
 
 use rustc_hash::FxHashMap;
 
+use caulk_ir::EntityVec;
+
 use crate::ids::UnitId;
 
 /// Where each unit stands, interned so that comparing is cheap.
 #[derive(Debug, Default)]
 pub(crate) struct Nearness {
-    units: Vec<Whereabouts>,
+    units: EntityVec<UnitId, Whereabouts>,
 }
 
 #[derive(Debug, Default)]
@@ -44,17 +46,17 @@ impl Nearness {
             let object_directory = object.map(|o| intern(format!("objects {}", object_directory(Path::new(o)))));
             Whereabouts { target, object_directory, directory }
         });
-        Self { units: units.collect() }
+        Self { units: units.collect::<Vec<_>>().into() }
     }
 
     pub(crate) fn same_target(&self, a: UnitId, b: UnitId) -> bool {
-        let (a, b) = (&self.units[a.0 as usize], &self.units[b.0 as usize]);
+        let (a, b) = (&self.units[a], &self.units[b]);
         a.target.is_some() && a.target == b.target
     }
 
     /// The same link target, or nothing against it and objects in one directory.
     pub(crate) fn same_place(&self, a: UnitId, b: UnitId) -> bool {
-        let (x, y) = (&self.units[a.0 as usize], &self.units[b.0 as usize]);
+        let (x, y) = (&self.units[a], &self.units[b]);
         match (x.target, y.target) {
             (Some(_), Some(_)) => x.target == y.target,
             _ => match (x.object_directory, y.object_directory) {
@@ -80,7 +82,7 @@ impl Nearness {
 
     /// How many steps up and down lead from one directory to the other.
     fn distance(&self, a: UnitId, b: UnitId) -> usize {
-        let (a, b) = (&self.units[a.0 as usize].directory, &self.units[b.0 as usize].directory);
+        let (a, b) = (&self.units[a].directory, &self.units[b].directory);
         let common = a.iter().zip(b).take_while(|(x, y)| x == y).count();
         a.len() + b.len() - 2 * common
     }

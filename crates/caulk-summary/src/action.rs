@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use caulk_ir::{EntityVec, entity};
 use caulk_memory::{AccessPath, Offset, PathRoot, PathStep, Relation};
 use caulk_models::{FamilyId, Room};
 use caulk_program::FuncId;
@@ -10,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::case::Case;
 use crate::guard::Guard;
 
-/// A fresh block of a summary, so that one block seen by two paths stays one block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct BlockId(pub u32);
+entity!(
+    /// A fresh block of a summary, so that one block seen by two paths stays one block.
+    AllocId, "block");
 
 /// A block that a function allocates and hands out.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -33,7 +34,7 @@ pub struct Block {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Subject {
     /// A fresh block.
-    Alloc(BlockId),
+    Alloc(AllocId),
     /// A value the caller had before the call.
     Value(AccessPath),
 }
@@ -179,7 +180,7 @@ pub enum Throws {
 /// What a caller must know of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    pub blocks: Vec<Block>,
+    pub blocks: EntityVec<AllocId, Block>,
     /// Sorted, without repeats.
     pub actions: Vec<Action>,
     /// Calls through parameters. Sorted.
@@ -268,8 +269,8 @@ impl Summary {
 
     /// Blocks of which it is only known that they may be put into one place become one: whichever it is, the place owns it.
     pub fn merge_opaque_blocks(&mut self, max_cases: usize) {
-        let mut first: Vec<(AccessPath, BlockId)> = Vec::new();
-        let mut merged: Vec<(BlockId, BlockId)> = Vec::new();
+        let mut first: Vec<(AccessPath, AllocId)> = Vec::new();
+        let mut merged: Vec<(AllocId, AllocId)> = Vec::new();
         for action in &self.actions {
             let (Subject::Alloc(block), Destination::Store(to)) = (&action.subject, &action.to) else { continue };
             let is_only = self.actions.iter().filter(|a| a.subject == action.subject).count() == 1;
@@ -282,8 +283,8 @@ impl Summary {
             }
         }
         for (block, into) in merged {
-            let cases = std::mem::take(&mut self.blocks[block.0 as usize].cases);
-            let known = &mut self.blocks[into.0 as usize].cases;
+            let cases = std::mem::take(&mut self.blocks[block].cases);
+            let known = &mut self.blocks[into].cases;
             known.extend(cases);
             *known = Case::merge(std::mem::take(known), max_cases);
             self.actions.retain(|action| action.subject != Subject::Alloc(block));
@@ -316,15 +317,11 @@ impl Summary {
 
     /// Blocks that no action speaks of any more go, and the others get new numbers.
     pub fn drop_unused_blocks(&mut self) {
-        let mut renumber: Vec<Option<BlockId>> = vec![None; self.blocks.len()];
-        let mut blocks = Vec::new();
+        let mut renumber: EntityVec<AllocId, Option<AllocId>> = vec![None; self.blocks.len()].into();
+        let mut blocks = EntityVec::new();
         for action in &mut self.actions {
             if let Subject::Alloc(id) = &mut action.subject {
-                let new = *renumber[id.0 as usize].get_or_insert_with(|| {
-                    blocks.push(self.blocks[id.0 as usize].clone());
-                    BlockId(blocks.len() as u32 - 1)
-                });
-                *id = new;
+                *id = *renumber[*id].get_or_insert_with(|| blocks.push(self.blocks[*id].clone()));
             }
         }
         self.blocks = blocks;
@@ -386,13 +383,13 @@ impl Summary {
     }
 
     /// Whether a fresh block is what the function returns, and is handed out in no other way.
-    pub fn is_result(&self, block: BlockId) -> bool {
+    pub fn is_result(&self, block: AllocId) -> bool {
         let mut told = self.actions.iter().filter(|a| a.subject == Subject::Alloc(block)).peekable();
         told.peek().is_some() && told.all(Action::is_returned)
     }
 
     /// Whether a fresh block is what the function returns.
-    pub fn returns_block(&self, block: BlockId) -> bool {
+    pub fn returns_block(&self, block: AllocId) -> bool {
         self.actions.iter().any(|a| a.subject == Subject::Alloc(block) && a.is_returned())
     }
 

@@ -15,7 +15,7 @@ mod guard;
 pub mod json;
 pub mod print;
 
-pub use action::{Action, Block, BlockId, Depth, Destination, ParamCall, Subject, Summary, Throws};
+pub use action::{Action, AllocId, Block, Depth, Destination, ParamCall, Subject, Summary, Throws};
 pub use case::{Case, Known};
 pub use caulk_models::Room;
 pub use decide::{Answer, Caller, Decision, decide, decide_action};

@@ -71,7 +71,7 @@ pub fn action(program: &Program, function: FuncId, summary: &Summary, action: &A
     };
     let what = match &action.subject {
         Subject::Alloc(block) if action.guard.is_hidden() => {
-            what + &cases(program, function, &summary.blocks[block.0 as usize].cases)
+            what + &cases(program, function, &summary.blocks[*block].cases)
         }
         _ => what,
     };

@@ -147,7 +147,7 @@ pub(crate) struct Adopted {
 
 impl Adopted {
     pub(crate) fn new(program: &Program, analysis: &Analysis, is_used: bool) -> Self {
-        let all = || analysis.reports.iter().enumerate().map(|(f, r)| (FuncId(f as u32), &r.slots.traffic.adoptions));
+        let all = || analysis.reports.iter().map(|(f, r)| (f, &r.slots.traffic.adoptions));
         let mut lent: FxHashSet<Param> = all().flat_map(|(_, a)| a.lent.iter().copied()).collect();
         let mut handed: FxHashMap<Param, Origin> = FxHashMap::default();
         for (function, adoptions) in all() {
@@ -172,7 +172,7 @@ impl Adopted {
                 break;
             }
         }
-        let others = analysis.reports.iter().flat_map(|report| report.slots.traffic.foreign.iter().copied());
+        let others = analysis.reports.values().flat_map(|report| report.slots.traffic.foreign.iter().copied());
         let mut found = Self { owned: FxHashMap::default(), foreign: others.collect() };
         for (function, adoptions) in all() {
             for (slot, index) in &adoptions.adopted {

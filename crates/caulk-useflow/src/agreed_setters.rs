@@ -56,8 +56,8 @@ struct Setters {
 impl Setters {
     fn new(world: &World<'_>, analysis: &Analysis) -> Self {
         let mut found = Self::default();
-        for (index, report) in analysis.reports.iter().enumerate() {
-            let (function, slots) = (FuncId(index as u32), &report.slots);
+        for (function, report) in analysis.reports.iter() {
+            let slots = &report.slots;
             if is_constructor(world.program.function(function).symbol) {
                 continue;
             }

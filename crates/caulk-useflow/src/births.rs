@@ -4,9 +4,9 @@
 //! made is owned by the same place and followed from there. A place is *full* where on every way a call has filled it since
 //! it was last emptied; calls that fill a full place start no object of their own.
 
-use caulk_ir::{BlockId, Inst, InstId};
+use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId};
 use caulk_memory::{Cell, ValueNode};
-use caulk_summary::{Destination, Guard, Subject};
+use caulk_summary::{AllocId, Destination, Guard, Subject};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::function::{Resolved, View};
@@ -16,7 +16,7 @@ const MAX_PLACES: usize = 64;
 
 /// Blocks of calls that only renew what is there.
 #[derive(Debug, Default)]
-pub(crate) struct Renewals(FxHashSet<(InstId, u32)>);
+pub(crate) struct Renewals(FxHashSet<(InstId, AllocId)>);
 
 /// What an instruction does to the watched places.
 #[derive(Clone, Debug, Default)]
@@ -40,13 +40,13 @@ impl Renewals {
         Self(renewing(view, &places, &fills, &transfers, &full))
     }
 
-    pub(crate) fn contains(&self, call: InstId, block: u32) -> bool {
+    pub(crate) fn contains(&self, call: InstId, block: AllocId) -> bool {
         self.0.contains(&(call, block))
     }
 }
 
 /// Blocks that a call puts, perhaps, into one place that can be named here.
-fn opaque_fills(view: &mut View<'_>) -> Vec<(InstId, u32, Cell)> {
+fn opaque_fills(view: &mut View<'_>) -> Vec<(InstId, AllocId, Cell)> {
     let mut fills = Vec::new();
     let calls: Vec<InstId> = view.calls.iter().filter(|(_, c)| c.is_some()).map(|(inst, _)| inst).collect();
     for call in calls {
@@ -57,14 +57,14 @@ fn opaque_fills(view: &mut View<'_>) -> Vec<(InstId, u32, Cell)> {
                 && let Some(Resolved::Cell(cell)) = view.resolve(call, to)
                 && view.values.is_exact(view.body, cell.base)
             {
-                fills.push((call, block.0, cell));
+                fills.push((call, *block, cell));
             }
         }
     }
     fills
 }
 
-fn transfers(view: &mut View<'_>, places: &[Cell], fills: &[(InstId, u32, Cell)]) -> FxHashMap<InstId, Transfer> {
+fn transfers(view: &mut View<'_>, places: &[Cell], fills: &[(InstId, AllocId, Cell)]) -> FxHashMap<InstId, Transfer> {
     let mut transfers: FxHashMap<InstId, Transfer> = FxHashMap::default();
     let insts: Vec<InstId> = view.body.insts.keys().collect();
     for inst in insts {
@@ -131,16 +131,16 @@ fn of_call(view: &mut View<'_>, call: InstId, places: &[Cell]) -> Transfer {
 }
 
 /// Places that are full on every way to a block.
-fn full_on_entry(view: &View<'_>, transfers: &FxHashMap<InstId, Transfer>) -> Vec<u64> {
+fn full_on_entry(view: &View<'_>, transfers: &FxHashMap<InstId, Transfer>) -> EntityVec<BlockId, u64> {
     let body = view.body;
-    let mut full = vec![u64::MAX; body.blocks.len()];
-    full[0] = 0;
+    let mut full: EntityVec<BlockId, u64> = vec![u64::MAX; body.blocks.len()].into();
+    full[Body::ENTRY] = 0;
     let mut changed = true;
     while std::mem::take(&mut changed) {
         for &block in &view.blocks_by_order {
-            let out = run(view, block, full[block.0 as usize], transfers, |_, _| {});
+            let out = run(view, block, full[block], transfers, |_, _| {});
             for next in body.terminator(block).successors() {
-                let entry = &mut full[next.0 as usize];
+                let entry = &mut full[next];
                 changed |= *entry & !out != 0;
                 *entry &= out;
             }
@@ -168,17 +168,17 @@ fn run(
 fn renewing(
     view: &View<'_>,
     places: &[Cell],
-    fills: &[(InstId, u32, Cell)],
+    fills: &[(InstId, AllocId, Cell)],
     transfers: &FxHashMap<InstId, Transfer>,
-    full: &[u64],
-) -> FxHashSet<(InstId, u32)> {
+    full: &EntityVec<BlockId, u64>,
+) -> FxHashSet<(InstId, AllocId)> {
     let mut full_before: FxHashMap<InstId, u64> = FxHashMap::default();
     for &block in &view.blocks_by_order {
-        run(view, block, full[block.0 as usize], transfers, |inst, full| {
+        run(view, block, full[block], transfers, |inst, full| {
             full_before.insert(inst, full);
         });
     }
-    let is_full = |(call, _, cell): &&(InstId, u32, Cell)| {
+    let is_full = |(call, _, cell): &&(InstId, AllocId, Cell)| {
         let bit = places.iter().position(|place| place == cell);
         bit.is_some_and(|bit| full_before.get(call).is_some_and(|full| full & (1 << bit) != 0))
     };

@@ -3,7 +3,7 @@
 use caulk_ir::{InstId, VarId};
 use caulk_models::FamilyId;
 use caulk_program::{FuncId, TypeId};
-use caulk_summary::BlockId;
+use caulk_summary::AllocId;
 use serde::{Deserialize, Serialize};
 
 use crate::history::Event;
@@ -68,7 +68,7 @@ pub struct Candidate {
     /// The call that makes the object.
     pub allocation: InstId,
     /// Which block of that call's effect it is.
-    pub block: BlockId,
+    pub block: AllocId,
     pub family: FamilyId,
     /// From that call down to the allocator: functions, and lines as `Program::line_of` takes them.
     pub chain: Vec<(FuncId, u32)>,

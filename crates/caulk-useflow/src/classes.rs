@@ -50,7 +50,7 @@ struct Shelves {
 
 impl Shelves {
     fn new(analysis: &Analysis) -> Self {
-        let uses = || analysis.reports.iter().map(|report| &report.slots.shelves);
+        let uses = || analysis.reports.values().map(|report| &report.slots.shelves);
         let mut filled: BTreeMap<Slot, Origin> = BTreeMap::new();
         for (index, shelves) in uses().enumerate() {
             for (slot, line) in &shelves.filled {
@@ -77,7 +77,7 @@ impl Shelves {
 
 impl Flows {
     pub(crate) fn new(program: &Program, analysis: &Analysis, adopted: Adopted) -> Self {
-        let slots = || analysis.reports.iter().map(|report| &report.slots);
+        let slots = || analysis.reports.values().map(|report| &report.slots);
         let mut shared: FxHashMap<Slot, Vec<Slot>> = FxHashMap::default();
         for (from, to) in slots().flat_map(|s| &s.traffic.shared) {
             shared.entry(*from).or_default().push(*to);
@@ -206,7 +206,7 @@ pub(crate) fn missed_by_classes(
 
 /// Allocations that other candidates name: those tell where an object of the class is lost, which is easier to believe.
 pub(crate) fn seen_elsewhere(analysis: &Analysis, known: &[Candidate]) -> FxHashSet<Origin> {
-    let reported = analysis.reports.iter().flat_map(|report| &report.candidates);
+    let reported = analysis.reports.values().flat_map(|report| &report.candidates);
     let shown = reported.chain(known).filter(|candidate| !candidate.hidden && candidate.loss != Loss::Thrown);
     shown.flat_map(|candidate| candidate.chain.iter().copied()).collect()
 }
@@ -244,7 +244,7 @@ fn of_destructor(
         if is_left(&mut summarizer, slot) {
             // Freed by a method that leaves the object alive: its users may be meant to call that first. And a destructor that frees
             // nothing leaves that to others.
-            let frees_others = analysis.reports[function.0 as usize].slots.freed.iter().any(|freed| freed.0 == slot.0);
+            let frees_others = analysis.reports[function].slots.freed.iter().any(|freed| freed.0 == slot.0);
             let hidden = table.is_freed(&slot) && (table.is_emptied(&slot) || !frees_others);
             found.push(candidate(function, end, Loss::MissedByDestructor(slot), origin, hidden));
         }

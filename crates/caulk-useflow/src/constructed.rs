@@ -25,7 +25,7 @@ impl Constructed {
         let mut makers: FxHashMap<TypeId, Vec<FuncId>> = FxHashMap::default();
         for function in program.functions().filter(|f| program.has_body(*f)) {
             let symbol = program.function(function).symbol;
-            let slots = &analysis.reports[function.0 as usize].slots;
+            let slots = &analysis.reports[function].slots;
             for (ty, _) in &slots.made {
                 makers.entry(*ty).or_default().push(function);
             }

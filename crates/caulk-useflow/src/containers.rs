@@ -3,7 +3,7 @@
 //! To an analysis of one element a container is an object that holds it at some offset or other.
 
 use crate::summarize::Report;
-use caulk_ir::Type;
+use caulk_ir::{EntityVec, Type};
 use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
 use caulk_models::{Member, container_member, is_self_contained};
 use caulk_program::{FuncId, Program};
@@ -61,7 +61,7 @@ pub(crate) fn hide_own_memory(program: &Program, function: FuncId, report: &mut 
     }
     let summary = &mut report.summary;
     summary.actions.retain(|action| !matches!(action.subject, Subject::Alloc(_)));
-    summary.blocks.clear();
+    summary.blocks = EntityVec::new();
     report.candidates.clear();
     // Positions that are given to `substr` and its like were mostly found in the same string.
     let member = info.name.rsplit("::").next().unwrap_or_default();

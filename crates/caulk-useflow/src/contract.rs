@@ -3,12 +3,12 @@
 //! Libraries make and free objects through templates and tables of functions, which no summary sees through. Their manuals
 //! say what callers may rely on. Where the code tells more than the manual (which field, under which condition), it is heard.
 
-use caulk_ir::{Body, Inst, Operand};
+use caulk_ir::{Body, EntityVec, Inst, Operand};
 use caulk_memory::PathRoot;
 use caulk_models::Models;
 use caulk_program::{FuncId, Program, constant_result};
 use caulk_rules::Rule;
-use caulk_summary::{Action, BlockId, Depth, Destination, Guard, Room, Subject, Summary};
+use caulk_summary::{Action, AllocId, Depth, Destination, Guard, Room, Subject, Summary};
 
 use crate::facts::number_of;
 use crate::library::from_model;
@@ -35,11 +35,11 @@ pub(crate) fn rely_on_contract(world: &World<'_>, function: FuncId, body: &Body,
     // What the code may do to an argument, or may not, the manual decides.
     let is_promised = |own: &Action| promise.actions.iter().any(|promised| speaks_of(promised, own));
     summary.actions.retain(|own| !is_doubtful(own) && !is_promised(own));
-    let first = summary.blocks.len() as u32;
-    summary.blocks.append(&mut promise.blocks);
+    let added: EntityVec<AllocId, AllocId> =
+        promise.blocks.values().map(|block| summary.blocks.push(block.clone())).collect::<Vec<_>>().into();
     for Action { subject, to, guard } in promise.actions {
         let subject = match subject {
-            Subject::Alloc(id) => Subject::Alloc(BlockId(first + id.0)),
+            Subject::Alloc(id) => Subject::Alloc(added[id]),
             value => value,
         };
         let to = match to {

@@ -9,7 +9,7 @@ use caulk_memory::{Cell, Offset, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::{FuncId, Outcome, Program, TypeId};
 use caulk_rules::Rule;
-use caulk_summary::{BlockId, Depth, Destination, Guard, Subject};
+use caulk_summary::{AllocId, Depth, Destination, Guard, Subject};
 use rayon::prelude::*;
 
 use crate::alternative::Status;
@@ -38,7 +38,7 @@ pub(crate) fn unseen_by_destructors(
 ) -> Vec<Candidate> {
     let owned = table.by_type();
     let concerns = |f: &FuncId| {
-        let slots = &analysis.reports[f.0 as usize].slots;
+        let slots = &analysis.reports[*f].slots;
         let is_owned = |ty: &TypeId| owned.contains_key(ty);
         slots.destroyed.iter().any(|d| is_owned(&d.ty)) || slots.released.iter().any(|r| is_owned(&r.ty))
     };
@@ -64,7 +64,7 @@ fn of_function(
     let rules = &world.config.rules;
     let mut candidates =
         rules.all(Rule::MissedFields, || missed_fields(&mut summarizer, world, analysis, table, flows, owned));
-    for released in &analysis.reports[function.0 as usize].slots.released {
+    for released in &analysis.reports[function].slots.released {
         let found = || passed_over(&mut summarizer, world, analysis, table, owned, released);
         candidates.extend(rules.all(Rule::PassedOver, found));
     }
@@ -82,7 +82,7 @@ fn missed_fields(
 ) -> Vec<Candidate> {
     let function = summarizer.view.id;
     let mut candidates = Vec::new();
-    let destroyed = analysis.reports[function.0 as usize].slots.destroyed.iter();
+    let destroyed = analysis.reports[function].slots.destroyed.iter();
     let is_new = |destroyed: &&Destroyed| comes_from_maker(world.program, analysis, function, destroyed);
     for destroyed in destroyed.filter(|destroyed| !destroyed.is_seen_to && !is_new(destroyed)) {
         let Some(fields) = owned.get(&destroyed.ty) else { continue };
@@ -110,8 +110,7 @@ fn missed_fields(
             let site = world.program.call_site(function, destroyed.call);
             let is_any = site.is_some_and(|site| site.outcome == Outcome::Many);
             // Who fills the field as well makes such structures again, and may know that the old ones are empty.
-            let is_filled =
-                analysis.reports[function.0 as usize].slots.filled.iter().any(|(filled, _)| *filled == slot);
+            let is_filled = analysis.reports[function].slots.filled.iter().any(|(filled, _)| *filled == slot);
             let may_be_new = is_filled || (base.is_none() && destroyed.may_be_new);
             let hidden = is_callers
                 || is_any
@@ -130,7 +129,7 @@ fn missed_fields(
 /// holds nothing else.
 fn is_head(program: &Program, analysis: &Analysis, function: FuncId, slot: &Slot) -> bool {
     let leads_on = |field: &caulk_program::FieldInfo| field.target == Some(slot.0);
-    let is_freed = analysis.reports[function.0 as usize].slots.freed.contains(slot);
+    let is_freed = analysis.reports[function].slots.freed.contains(slot);
     is_freed && program.type_info(slot.0).fields.iter().any(leads_on)
 }
 
@@ -144,18 +143,18 @@ pub(crate) fn comes_from_maker(
 ) -> bool {
     let site = destroyed.found_by.and_then(|call| program.call_site(function, call));
     let targets = site.map(|site| program.targets(site)).unwrap_or_default();
-    let makes = |f: &FuncId| analysis.reports[f.0 as usize].slots.made.iter().any(|(ty, _)| *ty == destroyed.ty);
+    let makes = |f: &FuncId| analysis.reports[*f].slots.made.iter().any(|(ty, _)| *ty == destroyed.ty);
     targets.iter().any(makes)
 }
 
 /// Whether a caller of a function frees the field itself.
 fn is_freed_by_callers(world: &World<'_>, analysis: &Analysis, function: FuncId, slot: &Slot) -> bool {
-    world.program.callers(function).any(|f| analysis.reports[f.0 as usize].slots.freed.contains(slot))
+    world.program.callers(function).any(|f| analysis.reports[f].slots.freed.contains(slot))
 }
 
 /// How many fields of a structure a function frees.
 fn fields_freed(analysis: &Analysis, function: FuncId, ty: TypeId) -> usize {
-    analysis.reports[function.0 as usize].slots.freed.iter().filter(|slot| slot.0 == ty).count()
+    analysis.reports[function].slots.freed.iter().filter(|slot| slot.0 == ty).count()
 }
 
 /// The structure that a call frees for certain.
@@ -234,7 +233,7 @@ fn passed_over(
 
 /// Whether a function puts fresh blocks into fields of a type.
 pub(crate) fn fills(analysis: &Analysis, function: FuncId, ty: TypeId) -> bool {
-    analysis.reports[function.0 as usize].slots.filled.iter().any(|(slot, _)| slot.0 == ty)
+    analysis.reports[function].slots.filled.iter().any(|(slot, _)| slot.0 == ty)
 }
 
 /// Whether a field holds at every return what it held on entry.
@@ -247,7 +246,7 @@ pub(crate) fn candidate(function: FuncId, call: InstId, loss: Loss, origin: Orig
     Candidate {
         function,
         allocation: call,
-        block: BlockId(0),
+        block: AllocId(0),
         family: FamilyId::FREE,
         chain: vec![origin],
         place: call,

@@ -23,7 +23,7 @@ pub(crate) struct Embeddings {
 impl Embeddings {
     pub(crate) fn new(program: &Program, analysis: &Analysis) -> Self {
         let mut found = Self::default();
-        for slots in analysis.reports.iter().map(|report| &report.slots) {
+        for slots in analysis.reports.values().map(|report| &report.slots) {
             found.alone.extend(slots.made.iter().map(|(ty, _)| *ty));
             found.alone.extend(slots.ended.iter().chain(&slots.by_value).copied());
         }

@@ -43,7 +43,7 @@ pub(crate) fn emptied_fields(
 }
 
 fn nulled(analysis: &Analysis, function: FuncId) -> &[Slot] {
-    &analysis.reports[function.0 as usize].slots.traffic.nulled
+    &analysis.reports[function].slots.traffic.nulled
 }
 
 fn of_method(

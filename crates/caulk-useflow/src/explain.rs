@@ -5,7 +5,7 @@ use std::fmt;
 use caulk_ir::{Body, Inst, InstId};
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
-use caulk_summary::{BlockId, Destination, Subject, print};
+use caulk_summary::{AllocId, Block, Destination, Subject, print};
 
 use crate::alternative::{Alternative, Status};
 use crate::candidate::{Candidate, Kind};
@@ -201,9 +201,8 @@ fn place_name(
     stored.or_else(|| {
         // Where the call put it.
         let effect = view.calls[candidate.allocation].clone()?;
-        let blocks = effect.summary.blocks.iter().map(|b| b.chain.as_slice());
-        let index = blocks.enumerate().find(|(_, chain)| candidate.chain[1..].starts_with(chain))?.0;
-        let subject = Subject::Alloc(BlockId(index as u32));
+        let is_its = |(_, block): &(AllocId, &Block)| candidate.chain[1..].starts_with(&block.chain);
+        let subject = Subject::Alloc(effect.summary.blocks.iter().find(is_its)?.0);
         let mut places = effect.summary.actions.iter().filter(|a| a.subject == subject);
         places.find_map(|action| {
             // A number, such as a descriptor, is in no place that stage one follows.
@@ -322,7 +321,7 @@ impl Teller<'_, '_> {
         let place = alternative.lost.map_or(exit, |(place, _)| place);
         let line = self.line(place);
         let view = &self.summarizer.view;
-        let report = &self.explainer.analysis.reports[view.id.0 as usize];
+        let report = &self.explainer.analysis.reports[view.id];
         let found = report.candidates.iter().find(|c| c.allocation == object.call && c.place == place);
         if let Some(candidate) = found {
             return Verdict::Candidate { line, kind: candidate.kind, hidden: candidate.hidden };

@@ -4,7 +4,7 @@
 //! alternative of an object carries the facts of the way it came, a branch that contradicts them is not taken, and where
 //! two ways with the same status meet only the facts they share remain.
 
-use caulk_ir::{BinaryOp, BlockId, Body, CastOp, CompareOp, Constant, Inst, InstId, Operand, Type};
+use caulk_ir::{BinaryOp, BlockId, Body, CastOp, CompareOp, Constant, Inst, InstId, Operand, SecondaryMap, Type};
 use caulk_memory::{Cell, Relation, ValueId, ValueTable};
 use caulk_program::FuncId;
 use rustc_hash::FxHashMap;
@@ -63,7 +63,7 @@ pub(crate) struct Keys {
     keys: Vec<Key>,
     index: FxHashMap<Key, KeyId>,
     /// Those of instructions, by instruction.
-    of_insts: Vec<Option<KeyId>>,
+    of_insts: SecondaryMap<InstId, Option<KeyId>>,
     /// The function a call reaches, where that has no side effects.
     pure_calls: FxHashMap<InstId, FuncId>,
     pub saved: SavedLoads,
@@ -85,7 +85,8 @@ const MAX_DEPTH: usize = 8;
 impl Default for Keys {
     fn default() -> Self {
         let keys: Vec<Key> = (0..PARAMETER_KEYS).map(|i| Key::Inst(InstId(i))).collect();
-        let of_insts = (0..PARAMETER_KEYS).map(|id| Some(KeyId(id))).collect();
+        let mut of_insts = SecondaryMap::new();
+        (0..PARAMETER_KEYS).for_each(|id| of_insts[InstId(id)] = Some(KeyId(id)));
         Self {
             keys,
             index: FxHashMap::default(),
@@ -142,16 +143,12 @@ impl Keys {
     }
 
     pub(crate) fn of_inst(&mut self, inst: InstId) -> KeyId {
-        let at = inst.0 as usize;
-        if let Some(Some(known)) = self.of_insts.get(at) {
-            return *known;
+        if let Some(known) = self.of_insts[inst] {
+            return known;
         }
         let id = KeyId(self.keys.len() as u32);
         self.keys.push(Key::Inst(inst));
-        if self.of_insts.len() <= at {
-            self.of_insts.resize(at + 1, None);
-        }
-        self.of_insts[at] = Some(id);
+        self.of_insts[inst] = Some(id);
         id
     }
 

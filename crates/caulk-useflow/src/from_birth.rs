@@ -21,9 +21,9 @@ impl<'a> FromBirth<'a> {
     pub(crate) fn new(analysis: &'a Analysis) -> Self {
         let mut makers: FxHashMap<TypeId, Vec<FuncId>> = FxHashMap::default();
         let mut emptied = FxHashSet::default();
-        for (index, report) in analysis.reports.iter().enumerate() {
+        for (function, report) in analysis.reports.iter() {
             for (ty, _) in &report.slots.made {
-                makers.entry(*ty).or_default().push(FuncId(index as u32));
+                makers.entry(*ty).or_default().push(function);
             }
             // A maker that fills the field may well set it to null first.
             let is_filled = |slot: &&Slot| report.slots.filled.iter().any(|(filled, _)| filled == *slot);
@@ -37,7 +37,7 @@ impl<'a> FromBirth<'a> {
     pub(crate) fn is_full(&self, table: &SlotTable, slot: Slot) -> bool {
         let Some(makers) = self.makers.get(&slot.0) else { return false };
         let fills = |f: &FuncId| {
-            let filled = &self.analysis.reports[f.0 as usize].slots.filled;
+            let filled = &self.analysis.reports[*f].slots.filled;
             filled.iter().any(|(filled, _)| *filled == slot)
         };
         let may_be_empty = self.emptied.contains(&slot) || table.is_emptied(&slot);

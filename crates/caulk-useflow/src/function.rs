@@ -165,7 +165,7 @@ impl<'a> View<'a> {
         let calls: Vec<(InstId, Rc<CallEffect<'a>>)> =
             self.calls.iter().filter_map(|(inst, effect)| Some((inst, effect.clone()?))).collect();
         for (call, effect) in calls {
-            let cases = effect.summary.blocks.iter().flat_map(|block| &block.cases);
+            let cases = effect.summary.blocks.values().flat_map(|block| &block.cases);
             let needs = cases.flat_map(|case| &case.needs).map(|(path, _)| path);
             let guards = effect.summary.actions.iter().filter_map(|action| match &action.guard {
                 Guard::Given(path, _) => Some(path),

@@ -128,7 +128,7 @@ impl<'a> Holders<'a> {
     }
 
     fn makes(&self, function: FuncId, ty: TypeId) -> bool {
-        self.analysis.reports[function.0 as usize].slots.made.iter().any(|(made, _)| *made == ty)
+        self.analysis.reports[function].slots.made.iter().any(|(made, _)| *made == ty)
     }
 }
 

@@ -7,6 +7,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use caulk_ir::{Entity, EntitySet, EntityVec};
 use caulk_program::reads::{Read, recorded};
 use caulk_program::{FuncId, Marks, Names};
 use caulk_rules::Rule;
@@ -58,7 +59,7 @@ impl Kept {
         let all: Vec<_> = self.functions.par_iter().enumerate().filter_map(moved).collect();
         let mut functions = vec![Vec::new(); names.functions.names.len()];
         for (function, looks) in all {
-            functions[function.0 as usize] = looks;
+            functions[function.index()] = looks;
         }
         Self { names: Arc::clone(names), functions, ..self }
     }
@@ -87,11 +88,11 @@ impl<'k> Keeping<'k> {
 
     /// The summary of a function is another now.
     pub(crate) fn note_change(&self, function: FuncId) {
-        self.summaries[function.0 as usize].store(0, Ordering::Relaxed);
+        self.summaries[function.index()].store(0, Ordering::Relaxed);
     }
 
     fn summary(&self, function: FuncId, summary: &Summary) -> u64 {
-        let cached = &self.summaries[function.0 as usize];
+        let cached = &self.summaries[function.index()];
         match cached.load(Ordering::Relaxed) {
             0 => {
                 let mark = self.marks.names.mark(summary).max(1);
@@ -107,17 +108,17 @@ impl<'k> Keeping<'k> {
         &self,
         world: &World<'_>,
         function: FuncId,
-        reports: &[Report],
-        known: &[bool],
+        reports: &EntityVec<FuncId, Report>,
+        known: &EntitySet<FuncId>,
         work: impl FnOnce(&World<'_>) -> Outcome,
     ) -> Outcome {
         let answer = |read: Read| match read {
-            Read::Summary(f) if !known[f.0 as usize] => Some(0),
-            Read::Summary(f) => Some(self.summary(f, &reports[f.0 as usize].summary)),
+            Read::Summary(f) if !known.contains(f) => Some(0),
+            Read::Summary(f) => Some(self.summary(f, &reports[f].summary)),
             _ => self.tables.of(self.marks, self.survey, read),
         };
         let holds = |look: &&Arc<Look>| look.reads.iter().all(|(read, known)| answer(*read) == Some(*known));
-        let look = match self.old.functions[function.0 as usize].iter().find(holds) {
+        let look = match self.old.functions[function.index()].iter().find(holds) {
             Some(look) => Arc::clone(look),
             None => {
                 let config = UseflowConfig { rules: world.config.rules.counting_apart(), ..world.config.clone() };
@@ -130,7 +131,7 @@ impl<'k> Keeping<'k> {
         };
         world.config.rules.add(&look.counts);
         let outcome = look.outcome.clone();
-        let mut looks = self.new[function.0 as usize].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut looks = self.new[function.index()].lock().unwrap_or_else(PoisonError::into_inner);
         if !looks.iter().any(|other| Arc::ptr_eq(other, &look)) {
             looks.push(look);
         }

@@ -9,7 +9,7 @@ use caulk_models::{
     Pointer, Purity, Root, Varargs,
 };
 use caulk_program::{FuncId, Program, is_constructor};
-use caulk_summary::{Action, Block, BlockId, Case, Depth, Destination, Guard, ParamCall, Subject, Summary};
+use caulk_summary::{Action, Block, Case, Depth, Destination, Guard, ParamCall, Subject, Summary};
 
 /// The summary of a function that has no body.
 pub(crate) fn summary_of(program: &Program, models: &Models, function: FuncId) -> Summary {
@@ -137,7 +137,7 @@ pub(crate) fn from_model(model: &Model, declaration: &Function) -> Summary {
         if let EffectKind::Alloc { into, family, zeroed, .. } = effect.kind {
             let (guard, needs) = guard_of_block(model, &effect.when);
             let block = new_block(&mut summary, family, needs);
-            summary.blocks.last_mut().into_iter().for_each(|block| block.is_zeroed = zeroed);
+            summary.blocks.values_mut().last().into_iter().for_each(|block| block.is_zeroed = zeroed);
             summary.actions.push(Action { subject: block, to: Destination::Store(path(&into)), guard });
             continue;
         }
@@ -253,10 +253,8 @@ fn passed(pointer: &Pointer) -> Option<AccessPath> {
 }
 
 fn new_block(summary: &mut Summary, family: FamilyId, needs: Vec<(AccessPath, Relation)>) -> Subject {
-    let id = BlockId(summary.blocks.len() as u32);
     let cases = vec![Case { needs, ..Case::default() }];
-    summary.blocks.push(Block { family, chain: Vec::new(), doubt: 0, is_zeroed: false, cases });
-    Subject::Alloc(id)
+    Subject::Alloc(summary.blocks.push(Block { family, chain: Vec::new(), doubt: 0, is_zeroed: false, cases }))
 }
 
 fn path(place: &Place) -> AccessPath {

@@ -3,7 +3,7 @@
 //! A place is a field of a structure type (whichever object it is in) or a global variable. Callers use it to know which of
 //! the values they have read may be others after a call. Flow-insensitive: one set for each function.
 
-use caulk_ir::{Body, Callee, Constant, Inst, InstId, Operand, Pointee, Step, Type};
+use caulk_ir::{Body, Callee, Constant, Entity, EntitySet, Inst, InstId, Operand, Pointee, Step, Type};
 use caulk_program::reads::{Read, note};
 use caulk_program::{FuncId, GlobalVarId, Names, Outcome, Program, TypeId, mark};
 use rayon::prelude::*;
@@ -36,7 +36,7 @@ pub struct Modified {
     sets: Vec<u64>,
     words: usize,
     /// By function: it calls something through a pointer that leads nowhere, or assembly.
-    calls_unknown: Vec<bool>,
+    calls_unknown: EntitySet<FuncId>,
 }
 
 impl Modified {
@@ -48,15 +48,21 @@ impl Modified {
             places.entry(*place).or_insert(next);
         }
         let words = places.len().div_ceil(64);
-        let mut this =
-            Self { places, sets: vec![0; words * direct.len()], words, calls_unknown: vec![false; direct.len()] };
+        let mut this = Self {
+            places,
+            sets: vec![0; words * direct.len()],
+            words,
+            calls_unknown: EntitySet::with_capacity(direct.len()),
+        };
         for (function, written) in direct.iter().enumerate() {
             for place in written {
                 let bit = this.places[place] as usize;
                 this.sets[function * words + bit / 64] |= 1 << (bit % 64);
             }
-            let sites = program.call_sites(FuncId(function as u32));
-            this.calls_unknown[function] = sites.iter().any(|site| site.outcome == Outcome::Unresolved);
+            let id = FuncId::from_index(function);
+            if program.call_sites(id).iter().any(|site| site.outcome == Outcome::Unresolved) {
+                this.calls_unknown.insert(id);
+            }
         }
         // Bottom-up, so that the sets of callees outside of a component are complete.
         for component in program.sccs() {
@@ -70,11 +76,13 @@ impl Modified {
 
     fn add_callees(&mut self, program: &Program, function: FuncId, counts: impl Fn(FuncId) -> bool) {
         for callee in program.callees(function).filter(|c| counts(*c)) {
-            let (into, from) = (function.0 as usize * self.words, callee.0 as usize * self.words);
+            let (into, from) = (function.index() * self.words, callee.index() * self.words);
             for word in 0..self.words {
                 self.sets[into + word] |= self.sets[from + word];
             }
-            self.calls_unknown[function.0 as usize] |= self.calls_unknown[callee.0 as usize];
+            if self.calls_unknown.contains(callee) {
+                self.calls_unknown.insert(function);
+            }
         }
     }
 
@@ -88,7 +96,7 @@ impl Modified {
             for function in members {
                 for callee in program.callees(*function) {
                     let Some(set) = before.get(&callee) else { continue };
-                    let into = function.0 as usize * self.words;
+                    let into = function.index() * self.words;
                     self.sets[into..into + self.words].iter_mut().zip(set).for_each(|(a, b)| *a |= b);
                 }
             }
@@ -99,14 +107,15 @@ impl Modified {
     pub(crate) fn marks(&self, names: &Names) -> Vec<u64> {
         let mut places = vec![0u64; self.places.len()];
         let name = |place: &Place| match place {
-            Place::Field(ty, offset) => mark(&(1, names.types.names[ty.0 as usize], offset)),
-            Place::Global(global) => mark(&(2, names.globals.names[global.0 as usize])),
+            Place::Field(ty, offset) => mark(&(1, names.types.names[ty.index()], offset)),
+            Place::Global(global) => mark(&(2, names.globals.names[global.index()])),
             Place::Plain => mark(&3),
         };
         self.places.iter().for_each(|(place, number)| places[*number as usize] = name(place));
-        let of_function = |function: usize| {
-            let mut sum = u64::from(self.calls_unknown[function]);
-            for (at, word) in self.set(FuncId(function as u32)).iter().enumerate() {
+        let of_function = |index: usize| {
+            let function = FuncId::from_index(index);
+            let mut sum = u64::from(self.calls_unknown.contains(function));
+            for (at, word) in self.set(function).iter().enumerate() {
                 let mut word = *word;
                 while word != 0 {
                     // Sums do not depend on the order of places.
@@ -116,11 +125,11 @@ impl Modified {
             }
             sum
         };
-        (0..self.calls_unknown.len()).into_par_iter().map(of_function).collect()
+        (0..names.functions.names.len()).into_par_iter().map(of_function).collect()
     }
 
     fn set(&self, function: FuncId) -> &[u64] {
-        let start = function.0 as usize * self.words;
+        let start = function.index() * self.words;
         &self.sets[start..start + self.words]
     }
 
@@ -144,7 +153,7 @@ impl Modified {
     /// Whether a function may end up in unknown code.
     pub fn calls_unknown(&self, function: FuncId) -> bool {
         note(Read::Writes(function));
-        self.calls_unknown[function.0 as usize]
+        self.calls_unknown.contains(function)
     }
 }
 

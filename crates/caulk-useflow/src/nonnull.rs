@@ -21,19 +21,20 @@ pub(crate) type Gifts = Vec<(FuncId, u32, Gift)>;
 
 /// Parameters of functions, one bit each.
 #[derive(Debug, Default)]
-pub struct NonnullParams(Vec<u64>);
+pub struct NonnullParams(EntityVec<FuncId, u64>);
 
 /// Parameters beyond these are not looked at.
 const MAX_PARAMS: u32 = 64;
 
 impl NonnullParams {
     /// The largest set that agrees with every call: what a function hands on is what it is given.
-    pub(crate) fn new(program: &Program, gifts: &[Gifts]) -> Self {
+    pub(crate) fn new(program: &Program, gifts: &EntityVec<FuncId, Gifts>) -> Self {
         let is_open = |f: FuncId| !program.has_body(f) || program.may_be_called_from_outside(f);
-        let mut params: Vec<u64> = program.functions().map(|f| if is_open(f) { 0 } else { u64::MAX }).collect();
+        let at_first = program.functions().map(|f| if is_open(f) { 0 } else { u64::MAX });
+        let mut params: EntityVec<FuncId, u64> = at_first.collect::<Vec<_>>().into();
         loop {
             let before = params.clone();
-            for (caller, gifts) in gifts.iter().enumerate() {
+            for (caller, gifts) in gifts.iter() {
                 for (callee, param, gift) in gifts {
                     let is_null_never = match gift {
                         Gift::NeverNull => true,
@@ -41,7 +42,7 @@ impl NonnullParams {
                         Gift::Anything => false,
                     };
                     if !is_null_never {
-                        params[callee.0 as usize] &= !(1 << param);
+                        params[*callee] &= !(1 << param);
                     }
                 }
             }
@@ -53,13 +54,13 @@ impl NonnullParams {
 
     /// All parameters of a function that are never null.
     pub(crate) fn mark(&self, function: FuncId) -> u64 {
-        self.0.get(function.0 as usize).copied().unwrap_or(0)
+        self.0.get(function).copied().unwrap_or(0)
     }
 
     /// Whether a parameter of a function is never null.
     pub fn has(&self, function: FuncId, param: u32) -> bool {
         note(Read::Nonnull(function));
-        param < MAX_PARAMS && self.0.get(function.0 as usize).is_some_and(|params| params & (1 << param) != 0)
+        param < MAX_PARAMS && self.0.get(function).is_some_and(|params| params & (1 << param) != 0)
     }
 }
 

@@ -6,7 +6,7 @@ use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueId, ValueN
 use caulk_models::FamilyId;
 use caulk_program::{FuncId, is_destructor};
 use caulk_rules::Rule;
-use caulk_summary::{BlockId, Destination, Guard, Subject, Summary};
+use caulk_summary::{AllocId, Destination, Guard, Subject, Summary};
 use rustc_hash::FxHashSet;
 
 use crate::alternative::Alternative;
@@ -25,7 +25,7 @@ use crate::replaced::is_replaced_null;
 pub(crate) struct Fresh {
     pub call: InstId,
     /// Which block of the call's effect it is.
-    pub block: BlockId,
+    pub block: AllocId,
     pub family: FamilyId,
     /// How the result of the call tells that the object exists; None: it always does, or nothing tells.
     pub told: Option<Relation>,
@@ -66,15 +66,15 @@ pub(crate) fn fresh(view: &mut View<'_>, history: &mut History) -> Vec<Fresh> {
         let Some(effect) = view.calls[call].clone() else { continue };
         let before = facts_at.get(&call).cloned().unwrap_or_default();
         view.keys.here = (view.homes[call], call);
-        for (index, block) in effect.summary.blocks.iter().enumerate() {
-            if view.config.rules.applies(Rule::RenewedBirths, renewals.contains(call, index as u32)) {
+        for (id, block) in effect.summary.blocks.iter() {
+            if view.config.rules.applies(Rule::RenewedBirths, renewals.contains(call, id)) {
                 continue;
             }
             if objects.len() >= view.config.max_objects {
                 view.too_many_objects = true;
                 return objects;
             }
-            let object = fresh_block(view, history, call, index as u32, block, &effect.summary, before.clone());
+            let object = fresh_block(view, history, call, id, block, &effect.summary, before.clone());
             objects.extend(object);
         }
     }
@@ -85,7 +85,7 @@ fn fresh_block(
     view: &mut View<'_>,
     history: &mut History,
     call: InstId,
-    index: u32,
+    id: AllocId,
     block: &caulk_summary::Block,
     summary: &caulk_summary::Summary,
     mut before: FactList,
@@ -95,7 +95,7 @@ fn fresh_block(
     chain.extend(block.chain.iter().copied().take(view.config.max_chain - 1));
     let mut object = Fresh {
         call,
-        block: BlockId(index),
+        block: id,
         family: block.family,
         told: None,
         otherwise: None,
@@ -106,16 +106,16 @@ fn fresh_block(
         is_part: true,
         filled: Vec::new(),
         chain,
-        doubt: doubt_of(view, index, block, summary),
+        doubt: doubt_of(view, id, block, summary),
         first: Alternative::new(event),
         starts: Vec::new(),
     };
     // The further away what surely allocates, the less is left of the conditions on the way to it.
     let is_near = usize::from(object.doubt) <= view.config.max_opaque_chain;
     let is_near = is_near && view.config.rules.is_on(Rule::OpaqueBlocks);
-    let is_sole = view.config.rules.is_on(Rule::SoleResults) && is_only_returned(summary, BlockId(index));
+    let is_sole = view.config.rules.is_on(Rule::SoleResults) && is_only_returned(summary, id);
     for action in &summary.actions {
-        if action.subject != Subject::Alloc(BlockId(index)) {
+        if action.subject != Subject::Alloc(id) {
             continue;
         }
         let Destination::Store(to) = &action.to else { continue };
@@ -172,9 +172,8 @@ fn fresh_block(
 }
 
 /// How many calls are on the way to what surely allocates, this one included if nothing tells whether it hands the block out.
-fn doubt_of(view: &View<'_>, index: u32, block: &caulk_summary::Block, summary: &Summary) -> u8 {
-    let is_told =
-        |action: &caulk_summary::Action| action.subject == Subject::Alloc(BlockId(index)) && !action.guard.is_hidden();
+fn doubt_of(view: &View<'_>, id: AllocId, block: &caulk_summary::Block, summary: &Summary) -> u8 {
+    let is_told = |action: &caulk_summary::Action| action.subject == Subject::Alloc(id) && !action.guard.is_hidden();
     if summary.actions.iter().any(is_told) {
         return 0;
     }
@@ -184,7 +183,7 @@ fn doubt_of(view: &View<'_>, index: u32, block: &caulk_summary::Block, summary: 
 }
 
 /// Whether a block has no other way out of a function than as its result.
-fn is_only_returned(summary: &Summary, block: BlockId) -> bool {
+fn is_only_returned(summary: &Summary, block: AllocId) -> bool {
     let is_result = |to: &Destination| matches!(to, Destination::Store(path) if path.root == PathRoot::Return && path.steps.is_empty());
     summary.actions.iter().filter(|a| a.subject == Subject::Alloc(block)).all(|a| is_result(&a.to))
 }

@@ -10,7 +10,7 @@ use caulk_memory::{Cell, Offset, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::{FuncId, TypeId, is_constructor};
 use caulk_rules::Rule;
-use caulk_summary::BlockId;
+use caulk_summary::AllocId;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -86,7 +86,7 @@ pub(crate) fn overwritten_slots(
 ) -> Vec<Candidate> {
     let is_emptied = |slot: &Slot| table.is_filled(slot) && flows.is_owner(world.program, table, *slot);
     let uses_owned = |f: &FuncId| {
-        let slots = &analysis.reports[f.0 as usize].slots;
+        let slots = &analysis.reports[*f].slots;
         slots.clears
             || slots.filled.iter().any(|(s, _)| table.is_owning(s) || is_emptied(s))
             || slots.traffic.nulled.iter().any(is_emptied)
@@ -161,7 +161,7 @@ pub(crate) fn overwritten_slots(
 
 /// Whether a function ends structures of a type.
 fn ends(analysis: &Analysis, function: FuncId, ty: TypeId) -> bool {
-    analysis.reports[function.0 as usize].slots.ended.contains(&ty)
+    analysis.reports[function].slots.ended.contains(&ty)
 }
 
 /// Whether a structure is the result of a function that makes such structures, or of one that calls it.
@@ -175,7 +175,7 @@ fn comes_from_maker(view: &View<'_>, analysis: &Analysis, base: ValueId, ty: Typ
 
 /// Whether a function makes structures of a type.
 fn makes(analysis: &Analysis, function: FuncId, ty: TypeId) -> bool {
-    analysis.reports[function.0 as usize].slots.made.iter().any(|(made, _)| *made == ty)
+    analysis.reports[function].slots.made.iter().any(|(made, _)| *made == ty)
 }
 
 /// Whether a function that sets a field to null should have freed it first: it frees other fields of the structure, or works on
@@ -203,7 +203,7 @@ pub(crate) fn candidate(function: FuncId, store: InstId, slot: Slot, origin: (Fu
     Candidate {
         function,
         allocation: store,
-        block: BlockId(0),
+        block: AllocId(0),
         family: FamilyId::FREE,
         chain: vec![origin],
         place: store,

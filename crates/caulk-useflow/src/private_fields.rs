@@ -48,13 +48,14 @@ pub(crate) fn lost_with_structures(
     let mut missed: FxHashMap<(Slot, Origin), Vec<Miss>> = FxHashMap::default();
     // Classes have destructors, which are judged apart.
     let is_method = |f: &FuncId| program.function(*f).symbol.starts_with("_Z");
-    let by_value: FxHashSet<TypeId> = analysis.reports.iter().flat_map(|r| r.slots.by_value.iter().copied()).collect();
+    let by_value: FxHashSet<TypeId> =
+        analysis.reports.values().flat_map(|r| r.slots.by_value.iter().copied()).collect();
     let parts_of = |ty: TypeId| match world.config.rules.is_on(Rule::EmbeddedFields) {
         true => table.embeddings().with_own_parts(ty),
         false => vec![ty],
     };
     for function in program.functions().filter(|f| !is_method(f)) {
-        let slots = &analysis.reports[function.0 as usize].slots;
+        let slots = &analysis.reports[function].slots;
         let may_be_new = |d: &Destroyed| d.may_be_new || comes_from_maker(program, analysis, function, d);
         let destroyed = slots.destroyed.iter().filter(|d| !d.is_given_away && !may_be_new(d));
         // What frees several fields of a structure ends it, whether or not it clears them as well.
@@ -101,7 +102,7 @@ pub(crate) fn lost_with_structures(
 
 /// Whether a function that frees a structure does anything to a field of it by which its contents may live on or be freed.
 fn sees_to(analysis: &Analysis, function: FuncId, names: &[Slot]) -> bool {
-    let slots = &analysis.reports[function.0 as usize].slots;
+    let slots = &analysis.reports[function].slots;
     let is_filled = slots.filled.iter().any(|(filled, _)| names.contains(filled));
     is_filled || names.iter().any(|name| slots.freed.contains(name) || slots.traffic.returned.contains(name))
 }
@@ -131,7 +132,7 @@ fn judge(
     }
     // Another function that frees the structure frees the field too.
     let around = table.embeddings().around(slot.0);
-    let ends_structure = |f: &FuncId| around.iter().any(|ty| analysis.reports[f.0 as usize].slots.ended.contains(ty));
+    let ends_structure = |f: &FuncId| around.iter().any(|ty| analysis.reports[*f].slots.ended.contains(ty));
     let is_near = |miss: &Miss| table.is_emptied_before(program, miss.function, &slot);
     let is_told = ends_it.iter().all(ends_structure);
     // All others that free the structure free the field, so it owns what it holds, wherever that came from.
@@ -149,7 +150,7 @@ fn judge(
 
 /// Whether a function frees what a field holds and does not fill the field again.
 fn frees_for_good(analysis: &Analysis, function: FuncId, names: &[Slot]) -> bool {
-    let slots = &analysis.reports[function.0 as usize].slots;
+    let slots = &analysis.reports[function].slots;
     let is_freed = names.iter().any(|name| slots.freed.contains(name));
     is_freed && !slots.filled.iter().any(|(filled, _)| names.contains(filled))
 }

@@ -31,7 +31,7 @@ fn repeats(program: &Program, analysis: &Analysis, caller: FuncId, function: Fun
 
 /// Whether a function frees what a field holds, or sets the field to null.
 fn empties(analysis: &Analysis, function: FuncId, slot: Slot) -> bool {
-    let slots = &analysis.reports[function.0 as usize].slots;
+    let slots = &analysis.reports[function].slots;
     slots.freed.contains(&slot) || slots.traffic.nulled.contains(&slot)
 }
 

@@ -3,7 +3,7 @@
 //! A fact about what a place holds is a fact about every value read from it, as long as nothing is written there. Here is
 //! decided, for each value that is used in other blocks than its own, where it may no longer be what the place holds.
 
-use caulk_ir::{BlockId, Body, CastOp, EntityVec, Inst, InstId, Operand};
+use caulk_ir::{BlockId, Body, CastOp, EntitySet, EntityVec, Inst, InstId, Operand};
 use caulk_memory::{Cell, ValueTable};
 use rustc_hash::FxHashMap;
 
@@ -25,7 +25,7 @@ struct SavedLoad {
     /// The first write to its place after it in its own block.
     after: Option<InstId>,
     /// By block: its place may have been written before the block is entered.
-    written_before: Vec<bool>,
+    written_before: EntitySet<BlockId>,
     /// The first write to its place in each block that has one.
     first_write: FxHashMap<BlockId, InstId>,
 }
@@ -35,7 +35,7 @@ impl SavedLoad {
         if block == self.home && inst > load {
             return self.after.is_some_and(|write| write < inst);
         }
-        self.written_before[block.0 as usize] || self.first_write.get(&block).is_some_and(|write| *write < inst)
+        self.written_before.contains(block) || self.first_write.get(&block).is_some_and(|write| *write < inst)
     }
 }
 
@@ -105,7 +105,7 @@ fn is_writer(inst: &Inst) -> bool {
 #[derive(Debug)]
 pub(crate) struct Initial {
     /// By block: before the block is entered.
-    written_before: Vec<bool>,
+    written_before: EntitySet<BlockId>,
     first_write: FxHashMap<BlockId, InstId>,
 }
 
@@ -121,11 +121,11 @@ impl Initial {
                 first_write.entry(homes[inst]).or_insert(inst);
             }
         }
-        let mut written_before = vec![false; body.blocks.len()];
+        let mut written_before = EntitySet::with_capacity(body.blocks.len());
         let mut work: Vec<BlockId> = first_write.keys().copied().collect();
         while let Some(block) = work.pop() {
             for next in body.terminator(block).successors() {
-                if !std::mem::replace(&mut written_before[next.0 as usize], true) {
+                if written_before.insert(next) {
                     work.push(next);
                 }
             }
@@ -136,7 +136,7 @@ impl Initial {
     /// Whether the place surely holds here what it held on entry.
     pub(crate) fn holds(&self, (block, inst): (BlockId, InstId)) -> bool {
         let is_written_here = self.first_write.get(&block).is_some_and(|write| *write < inst);
-        !self.written_before[block.0 as usize] && !is_written_here
+        !self.written_before.contains(block) && !is_written_here
     }
 }
 
@@ -160,14 +160,14 @@ fn written_before(
     home: BlockId,
     is_written_at_home: bool,
     first_write: &FxHashMap<BlockId, InstId>,
-) -> Vec<bool> {
-    let mut dirty = vec![false; body.blocks.len()];
-    let mut clean = vec![false; body.blocks.len()];
+) -> EntitySet<BlockId> {
+    let mut dirty = EntitySet::with_capacity(body.blocks.len());
+    let mut clean = EntitySet::with_capacity(body.blocks.len());
     let mut work: Vec<(BlockId, bool)> =
         body.terminator(home).successors().into_iter().map(|next| (next, is_written_at_home)).collect();
     while let Some((block, is_dirty)) = work.pop() {
         let seen = if is_dirty { &mut dirty } else { &mut clean };
-        if std::mem::replace(&mut seen[block.0 as usize], true) || block == home {
+        if !seen.insert(block) || block == home {
             // The load is repeated there.
             continue;
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use caulk_ir::InstId;
+use caulk_ir::{EntitySet, EntityVec, InstId};
 use caulk_memory::{AccessPath, PathRoot};
 use caulk_models::Models;
 use caulk_program::reads::{Read, note};
@@ -45,8 +45,7 @@ use crate::variadic::add_taken_arguments;
 /// Stage one's result for a whole program.
 #[derive(Debug, Default)]
 pub struct Analysis {
-    /// By function.
-    pub reports: Vec<Report>,
+    pub reports: EntityVec<FuncId, Report>,
     pub survey: Survey,
     /// Whether what a family is made of is opened, and not memory alone: a file that is not there is no lack of memory.
     pub opened: Vec<bool>,
@@ -90,11 +89,11 @@ pub fn analyse_keeping(
 }
 
 /// What each function does, by its own code and its callees' summaries.
-fn bottom_up(world: &World<'_>, keeping: Option<&Keeping<'_>>) -> (Vec<Report>, Statistics) {
+fn bottom_up(world: &World<'_>, keeping: Option<&Keeping<'_>>) -> (EntityVec<FuncId, Report>, Statistics) {
     let World { program, models, config, survey } = *world;
     let count = program.functions().len();
-    let mut reports: Vec<Report> = vec![Report::default(); count];
-    let mut known: Vec<bool> = vec![false; count];
+    let mut reports: EntityVec<FuncId, Report> = vec![Report::default(); count].into();
+    let mut known = EntitySet::with_capacity(count);
     let bodiless: Vec<FuncId> = program.functions().filter(|f| !program.has_body(*f)).collect();
     for function in bodiless {
         let mut summary = library::summary_of(program, models, function);
@@ -103,8 +102,8 @@ fn bottom_up(world: &World<'_>, keeping: Option<&Keeping<'_>>) -> (Vec<Report>, 
             summary.demands.clear();
             summary.looks_behind.clear();
         }
-        reports[function.0 as usize].summary = summary;
-        known[function.0 as usize] = true;
+        reports[function].summary = summary;
+        known.insert(function);
     }
     let mut statistics = Statistics::default();
     let looker = Looker { world, keeping };
@@ -158,7 +157,7 @@ fn whole_program(program: &Program, models: &Models, config: &UseflowConfig, mut
     of_slots.extend(emptied);
     drop_uncaught(&world, &mut analysis.reports);
     for candidate in of_slots {
-        analysis.reports[candidate.function.0 as usize].candidates.push(candidate);
+        analysis.reports[candidate.function].candidates.push(candidate);
     }
     analysis
 }
@@ -170,17 +169,23 @@ pub(crate) enum Outcome {
     Skipped(Box<Report>),
 }
 
-fn record(reports: &mut [Report], known: &mut [bool], statistics: &mut Statistics, function: FuncId, outcome: Outcome) {
-    known[function.0 as usize] = true;
+fn record(
+    reports: &mut EntityVec<FuncId, Report>,
+    known: &mut EntitySet<FuncId>,
+    statistics: &mut Statistics,
+    function: FuncId,
+    outcome: Outcome,
+) {
+    known.insert(function);
     match outcome {
         Outcome::Skipped(report) => {
             statistics.skipped += 1;
-            reports[function.0 as usize] = *report;
+            reports[function] = *report;
         }
         Outcome::Analysed(report) => {
             statistics.analysed += 1;
             statistics.cut += usize::from(report.summary.cut);
-            reports[function.0 as usize] = *report;
+            reports[function] = *report;
         }
     }
 }
@@ -193,7 +198,7 @@ struct Looker<'l> {
 }
 
 impl Looker<'_> {
-    fn look(&self, function: FuncId, reports: &[Report], known: &[bool]) -> Outcome {
+    fn look(&self, function: FuncId, reports: &EntityVec<FuncId, Report>, known: &EntitySet<FuncId>) -> Outcome {
         let work = |world: &World<'_>| analyse_one(world, function, reports, known);
         match self.keeping {
             Some(keeping) => keeping.look(self.world, function, reports, known, work),
@@ -209,11 +214,16 @@ impl Looker<'_> {
     }
 }
 
-fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &[bool]) -> Outcome {
+fn analyse_one(
+    world: &World<'_>,
+    function: FuncId,
+    reports: &EntityVec<FuncId, Report>,
+    known: &EntitySet<FuncId>,
+) -> Outcome {
     let program = world.program;
     let summary_of = |f: FuncId| {
         note(Read::Summary(f));
-        known[f.0 as usize].then(|| &reports[f.0 as usize].summary)
+        known.contains(f).then(|| &reports[f].summary)
     };
     let calls_matter = program.call_sites(function).iter().any(|site| {
         let targets = program.targets(site);
@@ -265,8 +275,8 @@ fn analyse_one(world: &World<'_>, function: FuncId, reports: &[Report], known: &
 fn analyse_component(
     looker: &Looker<'_>,
     component: &[FuncId],
-    reports: &mut [Report],
-    known: &mut [bool],
+    reports: &mut EntityVec<FuncId, Report>,
+    known: &mut EntitySet<FuncId>,
     statistics: &mut Statistics,
 ) {
     let program = looker.world.program;
@@ -280,7 +290,7 @@ fn analyse_component(
     // replaced by less, which does not change any more; functions that depend on that are looked at again.
     while !pending.is_empty() {
         for function in sorted(&pending) {
-            settle(program, function, &mut reports[function.0 as usize].summary);
+            settle(program, function, &mut reports[function].summary);
             looker.note_change(function);
             cycle.settled.insert(function);
         }
@@ -293,15 +303,15 @@ fn analyse_component(
     // Nothing changes any more; what these lose is still to be found with what their callees do now.
     for function in sorted(&outdated) {
         let (Outcome::Skipped(report) | Outcome::Analysed(report)) = looker.look(function, reports, known);
-        let known = &mut reports[function.0 as usize];
+        let known = &mut reports[function];
         let summary = std::mem::take(&mut known.summary);
         *known = Report { summary, ..*report };
     }
-    for function in component {
+    for &function in component {
         statistics.analysed += 1;
-        let report = &mut reports[function.0 as usize];
-        report.summary.cut |= is_cut.contains(function);
-        looker.note_change(*function);
+        let report = &mut reports[function];
+        report.summary.cut |= is_cut.contains(&function);
+        looker.note_change(function);
         statistics.cut += usize::from(report.summary.cut);
     }
 }
@@ -321,8 +331,8 @@ impl Cycle<'_> {
     fn rounds(
         &self,
         mut pending: FxHashSet<FuncId>,
-        reports: &mut [Report],
-        known: &mut [bool],
+        reports: &mut EntityVec<FuncId, Report>,
+        known: &mut EntitySet<FuncId>,
         statistics: &mut Statistics,
     ) -> FxHashSet<FuncId> {
         let (looker, world) = (self.looker, self.looker.world);
@@ -333,7 +343,7 @@ impl Cycle<'_> {
             let mut waiting: FxHashSet<FuncId> = FxHashSet::default();
             for level in &self.levels {
                 // What has cost too much is not done a third time.
-                let is_worth = |f: &FuncId| round < 2 || !reports[f.0 as usize].is_tired;
+                let is_worth = |f: &FuncId| round < 2 || !reports[*f].is_tired;
                 let now: Vec<FuncId> = level.iter().copied().filter(|f| is_worth(f) && pending.remove(f)).collect();
                 // These see all that has changed so far.
                 for function in &now {
@@ -343,15 +353,14 @@ impl Cycle<'_> {
                     now.par_iter().with_max_len(4).map(|f| (*f, looker.look(*f, reports, known))).collect();
                 for (function, outcome) in results {
                     let (Outcome::Skipped(mut report) | Outcome::Analysed(mut report)) = outcome;
-                    let index = function.0 as usize;
                     if self.settled.contains(&function) {
-                        report.summary = reports[index].summary.clone();
+                        report.summary = reports[function].summary.clone();
                     }
                     // Callers took what was not known yet for a function without effects that is not pure.
-                    let before = if known[index] { &reports[index].summary } else { &not_known };
+                    let before = if known.contains(function) { &reports[function].summary } else { &not_known };
                     let changed = report.summary != *before;
-                    known[index] = true;
-                    reports[index] = *report;
+                    known.insert(function);
+                    reports[function] = *report;
                     looker.note_change(function);
                     if changed {
                         // Callers further up are still to come in this round; the others wait for the next.
@@ -427,17 +436,17 @@ fn component_levels(program: &Program, component: &[FuncId]) -> Vec<Vec<FuncId>>
 }
 
 /// Components by how far above the leaves they are.
-fn waves<'p>(program: &'p Program, given: &[Vec<FuncId>]) -> Vec<Vec<&'p [FuncId]>> {
+fn waves<'p>(program: &'p Program, given: &EntityVec<FuncId, Vec<FuncId>>) -> Vec<Vec<&'p [FuncId]>> {
     /// Chains of functions that are given by name to one another are put in order this far.
     const MAX_GIVEN: usize = 4;
-    let mut home: Vec<usize> = vec![0; program.functions().len()];
+    let mut home: EntityVec<FuncId, usize> = vec![0; program.functions().len()].into();
     for (index, component) in program.sccs().iter().enumerate() {
-        component.iter().for_each(|f| home[f.0 as usize] = index);
+        component.iter().for_each(|f| home[*f] = index);
     }
     let mut level: Vec<usize> = vec![0; program.sccs().len()];
-    let rounds = if given.iter().all(Vec::is_empty) { 0 } else { MAX_GIVEN };
+    let rounds = if given.values().all(Vec::is_empty) { 0 } else { MAX_GIVEN };
     for _ in 0..rounds {
-        raise(program, &home, &mut level, &|f| &given[f.0 as usize]);
+        raise(program, &home, &mut level, &|f| &given[f]);
     }
     // Where that goes round in a circle, calls count.
     raise(program, &home, &mut level, &|_| &[]);
@@ -456,10 +465,15 @@ fn waves<'p>(program: &'p Program, given: &[Vec<FuncId>]) -> Vec<Vec<&'p [FuncId
 }
 
 /// Puts every component above all that it calls, and above what `besides` says.
-fn raise<'g>(program: &Program, home: &[usize], level: &mut [usize], besides: &dyn Fn(FuncId) -> &'g [FuncId]) {
+fn raise<'g>(
+    program: &Program,
+    home: &EntityVec<FuncId, usize>,
+    level: &mut [usize],
+    besides: &dyn Fn(FuncId) -> &'g [FuncId],
+) {
     for (index, component) in program.sccs().iter().enumerate() {
         let below = component.iter().flat_map(|f| program.callees(*f).chain(besides(*f).iter().copied()));
-        let homes = below.filter(|f| program.has_body(*f)).map(|f| home[f.0 as usize]).filter(|h| *h != index);
+        let homes = below.filter(|f| program.has_body(*f)).map(|f| home[f]).filter(|h| *h != index);
         level[index] = homes.map(|h| level[h] + 1).max().unwrap_or(0).max(level[index]);
     }
 }
@@ -468,12 +482,12 @@ fn raise<'g>(program: &Program, home: &[usize], level: &mut [usize], besides: &d
 impl Analysis {
     pub fn summary(&self, function: FuncId) -> &Summary {
         note(Read::Summary(function));
-        &self.reports[function.0 as usize].summary
+        &self.reports[function].summary
     }
 
     pub(crate) fn special(&self, function: FuncId) -> &Special {
         note(Read::Special(function));
-        &self.reports[function.0 as usize].special
+        &self.reports[function].special
     }
 
     /// What a call does that is given functions by name, if that is known better than what its targets do in general.
@@ -483,7 +497,7 @@ impl Analysis {
 
     /// The marks of a function's summary, and of what its calls do that are given functions by name.
     pub fn marks(&self, names: &Arc<Names>, function: FuncId) -> (u64, u64) {
-        let report = &self.reports[function.0 as usize];
+        let report = &self.reports[function];
         let special: Vec<(InstId, &Summary)> =
             report.special.iter().map(|(inst, summary)| (*inst, &**summary)).collect();
         (names.mark(&report.summary), if special.is_empty() { 0 } else { names.mark(&special) })

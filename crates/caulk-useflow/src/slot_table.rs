@@ -26,26 +26,25 @@ pub(crate) struct SlotTable {
 impl SlotTable {
     pub(crate) fn new(program: &Program, analysis: &Analysis, adopted: &Adopted) -> Self {
         let mut table = Self { embeddings: Embeddings::new(program, analysis), ..Self::default() };
-        for (index, report) in analysis.reports.iter().enumerate() {
+        for (function, report) in analysis.reports.iter() {
             for (slot, line) in &report.slots.filled {
-                table.filled.entry(*slot).or_insert((FuncId(index as u32), *line));
+                table.filled.entry(*slot).or_insert((function, *line));
             }
             table.freed.extend(&report.slots.freed);
             for slot in &report.slots.freed_here {
                 table.freed_here.insert(*slot);
                 if report.slots.empties(*slot) {
-                    table.emptied_here.entry(*slot).or_default().push(FuncId(index as u32));
+                    table.emptied_here.entry(*slot).or_default().push(function);
                 }
             }
             // Called by one that ends the structure, it is a part of the destructor.
             // So it is if the structure is a part of the one that is ended.
             let ends = |caller: FuncId, slot: &Slot| {
-                let ended = &analysis.reports[caller.0 as usize].slots.ended;
+                let ended = &analysis.reports[caller].slots.ended;
                 !ended.is_empty() && table.embeddings.around(slot.0).iter().any(|ty| ended.contains(ty))
             };
-            let is_destructor = is_destructor(program.function(FuncId(index as u32)).symbol);
-            let is_part =
-                |slot: &Slot| is_destructor || program.callers(FuncId(index as u32)).any(|caller| ends(caller, slot));
+            let is_destructor = is_destructor(program.function(function).symbol);
+            let is_part = |slot: &Slot| is_destructor || program.callers(function).any(|caller| ends(caller, slot));
             // By its own code: who calls what ends the structure frees all that is in it, too.
             let emptied: Vec<Slot> = report
                 .slots
@@ -55,7 +54,7 @@ impl SlotTable {
                 .copied()
                 .collect();
             for slot in emptied {
-                table.emptied.entry(slot).or_default().push(FuncId(index as u32));
+                table.emptied.entry(slot).or_default().push(function);
             }
         }
         for (slot, origin) in adopted.owned() {

@@ -1,6 +1,6 @@
 //! Which instructions can matter to any object: the vertices of SMOKE's sparse graph. The rest is passed over.
 
-use caulk_ir::{BlockId, Body, Inst, InstId, Type};
+use caulk_ir::{BlockId, Body, Entity, Inst, InstId, Type};
 
 /// An instruction that matters.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ impl Steps {
 
     /// The steps of a block from an instruction on.
     pub(crate) fn range(&self, block: BlockId, from: InstId) -> std::ops::Range<usize> {
-        let (start, end) = (self.starts[block.0 as usize] as usize, self.starts[block.0 as usize + 1] as usize);
+        let (start, end) = (self.starts[block.index()] as usize, self.starts[block.index() + 1] as usize);
         let skipped = self.steps[start..end].partition_point(|step| step.inst < from);
         start + skipped..end
     }

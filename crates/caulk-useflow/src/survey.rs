@@ -1,5 +1,6 @@
 //! One look at every body before anything is followed: what whole-program tables need of it.
 
+use caulk_ir::EntityVec;
 use caulk_program::reads::{Read, note};
 use caulk_program::{FuncId, GlobalVarId, Program, TypeId};
 use caulk_rules::{Rule, Rules};
@@ -28,7 +29,7 @@ pub struct Survey {
     /// Fields that count something.
     pub(crate) counters: FxHashSet<(TypeId, u64)>,
     /// Functions that each function gives away by name: those it gives them to may call them.
-    pub given: Vec<Vec<FuncId>>,
+    pub given: EntityVec<FuncId, Vec<FuncId>>,
     pub modified: Modified,
     /// Parameters that no call gives null.
     pub nonnull: NonnullParams,
@@ -70,7 +71,7 @@ pub(crate) fn survey(program: &Program, rules: &Rules) -> Survey {
         .collect();
     let mut survey = Survey::default();
     let mut written = Vec::with_capacity(looks.len());
-    let mut gifts = Vec::with_capacity(looks.len());
+    let mut gifts = EntityVec::with_capacity(looks.len());
     for (&function, (released, given, writes, counters, to_others)) in functions.iter().zip(looks) {
         survey.counters.extend(counters);
         for (ty, names) in released {
@@ -84,7 +85,7 @@ pub(crate) fn survey(program: &Program, rules: &Rules) -> Survey {
     if rules.is_on(Rule::NonnullParams) {
         survey.nonnull = NonnullParams::new(program, &gifts);
         let is_known = |(callee, param, _): &&(FuncId, u32, Gift)| survey.nonnull.has(*callee, *param);
-        rules.note(Rule::NonnullParams, gifts.iter().flatten().filter(is_known).count());
+        rules.note(Rule::NonnullParams, gifts.values().flatten().filter(is_known).count());
     }
     survey
 }

@@ -20,10 +20,10 @@ pub struct Swallowed {
 pub fn swallowed(program: &Program, models: &Models, analysis: &Analysis) -> Swallowed {
     let mut result = Swallowed::default();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for (index, report) in analysis.reports.iter().enumerate() {
+    for (function, report) in analysis.reports.iter() {
         for call in &report.swallowed {
             let mut search = Search { program, models, analysis, found: BTreeSet::new(), seen: FxHashSet::default() };
-            search.follow(FuncId(index as u32), *call);
+            search.follow(function, *call);
             result.objects += usize::from(!search.found.is_empty());
             search.found.into_iter().for_each(|name| *counts.entry(name).or_default() += 1);
         }
@@ -56,7 +56,7 @@ impl Search<'_> {
             }
             for &target in targets {
                 if self.program.has_body(target) {
-                    let passed_on = &self.analysis.reports[target.0 as usize].given_away;
+                    let passed_on = &self.analysis.reports[target].given_away;
                     work.extend(passed_on.iter().map(|inst| (target, *inst)));
                 } else if self.models.get(self.program.function(target).symbol).is_none() {
                     self.found.insert(self.program.function(target).name.to_owned());

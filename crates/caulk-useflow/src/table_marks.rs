@@ -1,5 +1,6 @@
 //! Marks of the tables that are made of the whole program before anything is followed.
 
+use caulk_ir::Entity;
 use caulk_program::reads::Read;
 use caulk_program::{GlobalVarId, Marks, TypeId, mark};
 use rustc_hash::FxHashMap;
@@ -16,14 +17,14 @@ pub struct TableMarks {
 impl TableMarks {
     pub(crate) fn new(survey: &Survey, marks: &Marks) -> Self {
         let names = &marks.names;
-        let global = |g: &GlobalVarId| names.globals.names[g.0 as usize];
+        let global = |g: &GlobalVarId| names.globals.names[g.index()];
         let releasing = |r: &Releasing| {
             let named: Vec<u64> = r.names.iter().map(global).collect();
-            (names.functions.names[r.function.0 as usize], named)
+            (names.functions.names[r.function.index()], named)
         };
         let counted =
             survey.counted.iter().map(|(ty, all)| (*ty, mark(&all.iter().map(releasing).collect::<Vec<_>>())));
-        let counter = |(ty, offset): &(TypeId, u64)| mark(&(names.types.names[ty.0 as usize], offset));
+        let counter = |(ty, offset): &(TypeId, u64)| mark(&(names.types.names[ty.index()], offset));
         Self {
             writes: survey.modified.marks(names),
             // Sums do not depend on the order.
@@ -35,7 +36,7 @@ impl TableMarks {
     /// The answer to a question about the program or its tables; None where another part has it.
     pub fn of(&self, marks: &Marks, survey: &Survey, read: Read) -> Option<u64> {
         match read {
-            Read::Writes(f) => self.writes.get(f.0 as usize).copied(),
+            Read::Writes(f) => self.writes.get(f.index()).copied(),
             Read::Counters => Some(self.counters),
             Read::Counted(ty) => Some(self.counted.get(&ty).copied().unwrap_or(0)),
             Read::Nonnull(f) => Some(survey.nonnull.mark(f)),

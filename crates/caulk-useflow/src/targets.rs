@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use caulk_memory::{AccessPath, PathRoot, Relation};
 use caulk_rules::{Rule, Rules};
-use caulk_summary::{Action, Block, BlockId, Case, Destination, Guard, Subject, Summary};
+use caulk_summary::{Action, Block, Case, Destination, Guard, Subject, Summary};
 use smallvec::SmallVec;
 
 use crate::guards::MAX_CASES;
@@ -35,8 +35,7 @@ pub(crate) fn combine(summaries: &[&Summary], many: bool, rules: &Rules) -> Summ
         if let Subject::Alloc(block) = action.subject {
             // Only an allocation that every target makes is one the caller must see to.
             if shared(action) {
-                let id = BlockId(result.blocks.len() as u32);
-                result.blocks.push(first.blocks[block.0 as usize].clone());
+                let id = result.blocks.push(first.blocks[block].clone());
                 result.actions.push(Action { subject: Subject::Alloc(id), ..action.clone() });
             }
         } else if shared(action) {
@@ -94,8 +93,7 @@ fn add_out_pointers(summaries: &[&Summary], result: &mut Summary) -> usize {
         let cases = usual_cases(told);
         let doubt = blocks.iter().map(|(block, _)| block.doubt).min().unwrap_or_default();
         let block = Block { doubt, is_zeroed: false, cases: Case::merge(cases, MAX_CASES), ..(*first).clone() };
-        let id = BlockId(result.blocks.len() as u32);
-        result.blocks.push(block);
+        let id = result.blocks.push(block);
         result.actions.push(Action {
             subject: Subject::Alloc(id),
             to: Destination::Store(to.clone()),
@@ -128,7 +126,7 @@ fn usual_cases(of_makers: Vec<Vec<Case>>) -> Vec<Case> {
 
 fn block_of<'s>(summary: &'s Summary, action: &Action) -> Option<&'s Block> {
     match action.subject {
-        Subject::Alloc(id) => summary.blocks.get(id.0 as usize),
+        Subject::Alloc(id) => summary.blocks.get(id),
         Subject::Value(_) => None,
     }
 }

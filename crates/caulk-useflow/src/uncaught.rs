@@ -1,6 +1,6 @@
 //! Exceptions that no handler takes: they end the program, and what they leave behind goes with it.
 
-use caulk_ir::Inst;
+use caulk_ir::{EntityVec, Inst};
 use caulk_program::{FuncId, Program};
 use caulk_rules::Rule;
 use rustc_hash::FxHashSet;
@@ -14,14 +14,14 @@ use crate::summarize::{Report, World};
 const TERMINATE: &str = "__clang_call_terminate";
 
 /// Drops candidates that rest on an exception which nothing catches.
-pub(crate) fn drop_uncaught(world: &World<'_>, reports: &mut [Report]) {
+pub(crate) fn drop_uncaught(world: &World<'_>, reports: &mut EntityVec<FuncId, Report>) {
     let thrown = |report: &Report| report.candidates.iter().filter(|c| c.loss == Loss::Thrown).count();
-    if !world.config.rules.is_on(Rule::UncaughtThrows) || reports.iter().all(|report| thrown(report) == 0) {
+    if !world.config.rules.is_on(Rule::UncaughtThrows) || reports.values().all(|report| thrown(report) == 0) {
         return;
     }
     let below = below_handlers(world.program);
-    for (index, report) in reports.iter_mut().enumerate() {
-        if below.as_ref().is_none_or(|below| below.contains(&FuncId(index as u32))) {
+    for (function, report) in reports.iter_mut() {
+        if below.as_ref().is_none_or(|below| below.contains(&function)) {
             continue;
         }
         world.config.rules.note(Rule::UncaughtThrows, thrown(report));

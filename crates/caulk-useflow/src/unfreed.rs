@@ -21,8 +21,7 @@ pub(crate) fn unfreed_structures(world: &World<'_>, analysis: &Analysis) -> Vec<
     let types = Types::new(world, analysis);
     let rules = &world.config.rules;
     let mut candidates = Vec::new();
-    for (index, report) in analysis.reports.iter().enumerate() {
-        let function = FuncId(index as u32);
+    for (function, report) in analysis.reports.iter() {
         for released in &report.slots.released {
             let Some(origin) = types.made.get(&released.ty) else { continue };
             let is_end = is_at_its_end(world, function, released) && !fills(analysis, function, released.ty);
@@ -55,9 +54,9 @@ impl Types {
     fn new(world: &World<'_>, analysis: &Analysis) -> Self {
         let parts = world.program.types().embedded().collect();
         let mut found = Self { made: FxHashMap::default(), maybe_ended: FxHashSet::default(), parts };
-        for (index, report) in analysis.reports.iter().enumerate() {
+        for (function, report) in analysis.reports.iter() {
             for (ty, line) in &report.slots.made {
-                found.made.entry(*ty).or_insert((FuncId(index as u32), *line));
+                found.made.entry(*ty).or_insert((function, *line));
             }
             found.parts.extend(&report.slots.by_value);
             // Who makes such structures frees those that it could not complete.
@@ -100,7 +99,7 @@ fn is_part(body: &Body, argument: Operand) -> bool {
 /// Whether other functions free the structure together with these fields, and no caller of this one frees it.
 fn is_left_by_callers(world: &World<'_>, analysis: &Analysis, function: FuncId, released: &Released) -> bool {
     let program = world.program;
-    let slots = |f: FuncId| &analysis.reports[f.0 as usize].slots;
+    let slots = |f: FuncId| &analysis.reports[f].slots;
     if !released.is_left_dangling {
         return false;
     }

@@ -7,7 +7,7 @@ use caulk_ir::{Inst, InstId, Operand, Type, VarId};
 use caulk_memory::{Cell, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::{FuncId, GlobalVarId, TypeId};
-use caulk_summary::{BlockId, Destination, Subject};
+use caulk_summary::{AllocId, Destination, Subject};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
@@ -209,10 +209,10 @@ fn walks_links(view: &View<'_>, phi: InstId, link: Slot) -> bool {
 pub(crate) fn left_nodes(analysis: &Analysis) -> Vec<Candidate> {
     let mut freed: FxHashSet<(Slot, Place)> = FxHashSet::default();
     let mut made: FxHashMap<TypeId, (FuncId, u32)> = FxHashMap::default();
-    for (index, report) in analysis.reports.iter().enumerate() {
+    for (function, report) in analysis.reports.iter() {
         freed.extend(report.unlinks.iter().filter(|u| u.end == End::Freed).map(|u| (u.link, u.place)));
         for (ty, line) in &report.slots.made {
-            made.entry(*ty).or_insert((FuncId(index as u32), *line));
+            made.entry(*ty).or_insert((function, *line));
         }
     }
     let is_freed_elsewhere = |u: &Unlink| match u.place {
@@ -221,11 +221,11 @@ pub(crate) fn left_nodes(analysis: &Analysis) -> Vec<Candidate> {
         place => freed.contains(&(u.link, place)),
     };
     let mut candidates = Vec::new();
-    for (index, report) in analysis.reports.iter().enumerate() {
+    for (function, report) in analysis.reports.iter() {
         for unlink in report.unlinks.iter().filter(|u| u.end == End::Left && is_freed_elsewhere(u)) {
             let Some(origin) = made.get(&unlink.link.0) else { continue };
             let is_counted = analysis.survey.counted.contains_key(&unlink.link.0);
-            candidates.push(candidate(FuncId(index as u32), unlink, *origin, is_counted));
+            candidates.push(candidate(function, unlink, *origin, is_counted));
         }
     }
     candidates
@@ -235,7 +235,7 @@ fn candidate(function: FuncId, unlink: &Unlink, origin: (FuncId, u32), hidden: b
     Candidate {
         function,
         allocation: unlink.store,
-        block: BlockId(0),
+        block: AllocId(0),
         family: FamilyId::FREE,
         chain: vec![origin],
         place: unlink.store,

@@ -306,7 +306,7 @@ pub(crate) fn analyse_with(options: &InputOptions, models: Models, config: Usefl
     spinner.finish_and_clear();
     // What context loses was not asked for.
     for function in program.functions().filter(|f| read.is_context(program.function(*f).unit)) {
-        analysis.reports[function.0 as usize].candidates.clear();
+        analysis.reports[function].candidates.clear();
     }
     Ok(Analysed { read, program, models, config, analysis })
 }

@@ -66,7 +66,7 @@ impl Wanted {
         let is_wanted = |candidate: &Candidate| {
             may_be_wanted(candidate.function) || candidate.chain.first().is_some_and(|(made, _)| may_be_wanted(*made))
         };
-        for report in &mut analysis.reports {
+        for report in analysis.reports.values_mut() {
             report.candidates.retain(|candidate| is_wanted(candidate));
         }
     }

@@ -49,7 +49,7 @@ fn outcome(program: &Program, models: &Models, config: &UseflowConfig, threads: 
     let analysis = pool.install(|| analyse(program, models, config));
     let mut text = String::new();
     for function in program.functions() {
-        let report = &analysis.reports[function.0 as usize];
+        let report = &analysis.reports[function];
         text += &caulk_summary::print::summary(program, function, &report.summary).join("\n");
         text += &format!("{:?}\n{:?}\n", report.candidates, report.slots);
     }

@@ -284,8 +284,8 @@ struct Found {
 fn found(ran: &Ran) -> Vec<Found> {
     let program = &ran.program;
     let mut all = Vec::new();
-    let verdicts = ran.exploration.verdicts.iter().flatten();
-    let candidates = ran.analysis.reports.iter().flat_map(|report| &report.candidates);
+    let verdicts = ran.exploration.verdicts.values().flatten();
+    let candidates = ran.analysis.reports.values().flat_map(|report| &report.candidates);
     for (candidate, verdict) in candidates.zip(verdicts) {
         let info = program.function(candidate.function);
         let unit = program.unit(info.unit);

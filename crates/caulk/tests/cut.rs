@@ -221,8 +221,8 @@ type Leak = (FuncId, InstId);
 
 /// What `caulk check` shows unless told otherwise, and whether it is sure of it.
 fn findings(analysis: &Analysis, exploration: &Exploration) -> BTreeSet<Leak> {
-    let verdicts = exploration.verdicts.iter().flatten();
-    let candidates = analysis.reports.iter().flat_map(|report| &report.candidates);
+    let verdicts = exploration.verdicts.values().flatten();
+    let candidates = analysis.reports.values().flat_map(|report| &report.candidates);
     let shown = candidates.zip(verdicts).filter(|(candidate, verdict)| match verdict {
         Verdict::Confirmed(witness) => !witness.needs_alloc_failure || witness.failure_tested,
         Verdict::Unexamined => !candidate.hidden,

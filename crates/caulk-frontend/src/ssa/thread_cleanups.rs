@@ -5,7 +5,7 @@
 //! between, and an analysis that does not follow paths one by one would take each for the other. Each edge into such a
 //! block gets a copy of its own, in which the switch is decided.
 
-use caulk_ir::{BlockId, Constant, Inst, InstId, Operand};
+use caulk_ir::{BlockId, Constant, EntitySet, Inst, InstId, Operand};
 use rustc_hash::FxHashMap;
 
 use super::copies::Copies;
@@ -35,7 +35,7 @@ pub(crate) fn run(draft: &mut Draft) {
 
 /// Blocks that end in a switch (or branch) on a slot loaded in the same block and only ever given constants.
 fn find_switches(draft: &Draft) -> Vec<(BlockId, InstId)> {
-    let mut constant_only = vec![true; draft.insts.len()];
+    let mut holds_others = EntitySet::with_capacity(draft.insts.len());
     for block in draft.blocks.values() {
         for &id in block {
             match &draft.insts[id] {
@@ -45,7 +45,7 @@ fn find_switches(draft: &Draft) -> Vec<(BlockId, InstId)> {
                 | Inst::Load { .. } => {}
                 other => other.for_each_operand(|o| {
                     if let Operand::Value(v) = *o {
-                        constant_only[v.0 as usize] = false;
+                        holds_others.insert(v);
                     }
                 }),
             }
@@ -57,7 +57,7 @@ fn find_switches(draft: &Draft) -> Vec<(BlockId, InstId)> {
         let Inst::Load { address: Operand::Value(slot), .. } = draft.insts[value] else { continue };
         let is_slot = matches!(draft.insts[slot], Inst::Local { count: None, var: None, .. });
         let stores_here = draft.blocks[block].iter().any(|&i| is_store_to(draft, i, slot));
-        if is_slot && constant_only[slot.0 as usize] && draft.blocks[block].contains(&value) && !stores_here {
+        if is_slot && !holds_others.contains(slot) && draft.blocks[block].contains(&value) && !stores_here {
             found.push((block, slot));
         }
     }
@@ -72,13 +72,12 @@ fn is_store_to(draft: &Draft, inst: InstId, slot: InstId) -> bool {
 type SlotValues = FxHashMap<(BlockId, InstId), Option<u64>>;
 
 fn slot_values(draft: &Draft, switches: &[(BlockId, InstId)]) -> SlotValues {
-    let mut is_slot = vec![false; draft.insts.len()];
-    switches.iter().for_each(|(_, slot)| is_slot[slot.0 as usize] = true);
+    let slots: EntitySet<InstId> = switches.iter().map(|(_, slot)| *slot).collect();
     let mut values = SlotValues::default();
     for (block, insts) in draft.blocks.iter() {
         for &id in insts {
             if let Inst::Store { value: Operand::Const(c), address: Operand::Value(slot), .. } = draft.insts[id]
-                && is_slot[slot.0 as usize]
+                && slots.contains(slot)
             {
                 let number = match draft.consts[c] {
                     Constant::Int { value, .. } => Some(value),

@@ -435,7 +435,7 @@ impl Propagation<'_, '_> {
             let mut needs = case.needs.iter().filter(|(path, _)| path.root != PathRoot::Return);
             needs.all(|(path, relation)| OnWay { view: self.view, inst, current }.ask(path, *relation) != Answer::Fails)
         };
-        summary.blocks[block.0 as usize].cases.iter().any(&mut may_be)
+        summary.blocks[*block].cases.iter().any(&mut may_be)
     }
 
     /// Whether a callee's path is one place of this function that holds the object: a local variable, or a field of a structure

@@ -3,7 +3,7 @@
 use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueId, ValueNode};
 use caulk_rules::Rule;
-use caulk_summary::{Action, Block, BlockId, Case, Destination, Guard, Subject};
+use caulk_summary::{Action, AllocId, Block, Case, Destination, Guard, Subject};
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
@@ -158,17 +158,16 @@ impl Summarizer<'_> {
         let blocks = &mut self.report.summary.blocks;
         let returned = block_returned_already(&self.report.summary.actions, &paths, &to_return);
         // Blocks that different arguments choose stay separate: an arena's is also in its list, where there is an arena.
-        let is_chosen = |id: &BlockId| Case::exclude_by_arguments(&blocks[id.0 as usize].cases, &cases);
+        let is_chosen = |id: &AllocId| Case::exclude_by_arguments(&blocks[*id].cases, &cases);
         let id = match returned.filter(|id| !self.world.config.rules.applies(Rule::ChosenBlocks, is_chosen(id))) {
             Some(id) => {
-                let known = &mut blocks[id.0 as usize].cases;
+                let known = &mut blocks[id].cases;
                 *known = Case::merge(known.iter().chain(&cases).cloned().collect(), MAX_CASES);
                 id
             }
             None => {
                 let (family, chain) = (object.family, object.chain.clone());
-                blocks.push(Block { family, chain, doubt: object.doubt, is_zeroed: false, cases: cases.clone() });
-                BlockId(blocks.len() as u32 - 1)
+                blocks.push(Block { family, chain, doubt: object.doubt, is_zeroed: false, cases: cases.clone() })
             }
         };
         for path in paths {
@@ -356,7 +355,7 @@ fn aliases(handed: &[(Exit, Vec<AccessPath>)]) -> Aliases {
 }
 
 /// Two blocks that are returned on different branches are one block to the caller.
-fn block_returned_already(actions: &[Action], paths: &[AccessPath], to_return: &AccessPath) -> Option<BlockId> {
+fn block_returned_already(actions: &[Action], paths: &[AccessPath], to_return: &AccessPath) -> Option<AllocId> {
     if !paths.contains(to_return) {
         return None;
     }

@@ -3,7 +3,7 @@
 use caulk_rules::Rule;
 use std::collections::BTreeSet;
 
-use caulk_ir::{Body, DominatorTree, Inst, InstId};
+use caulk_ir::{Body, DominatorTree, EntitySet, Inst, InstId};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueNode};
 use caulk_models::Models;
 use caulk_program::{FieldInfo, FuncId, Program, TypeId};
@@ -242,10 +242,10 @@ impl<'a> Summarizer<'a> {
 
     fn never_returns(&self) -> bool {
         let body = self.view.body;
-        let mut seen = vec![false; body.blocks.len()];
+        let mut seen = EntitySet::with_capacity(body.blocks.len());
         let mut work = vec![Body::ENTRY];
         while let Some(block) = work.pop() {
-            if std::mem::replace(&mut seen[block.0 as usize], true) {
+            if !seen.insert(block) {
                 continue;
             }
             let stops = body.blocks[block].insts().any(|inst| {

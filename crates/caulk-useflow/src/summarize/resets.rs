@@ -1,7 +1,7 @@
 //! Fields of the caller's structures that a function writes over as a whole, by copying or filling: what they held is not
 //! there any more (`memset(s, 0, sizeof *s)`, `*s = (struct buffer) { 0 }`, `s->data = NULL`).
 
-use caulk_ir::{Body, Constant, Inst, InstId, Operand, Type};
+use caulk_ir::{Body, Constant, EntitySet, Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, Offset, PathRoot, ValueNode};
 use caulk_program::{Program, TypeId};
 
@@ -79,10 +79,10 @@ impl Summarizer<'_> {
     fn is_always_run(&self, inst: InstId) -> bool {
         let body = self.view.body;
         let home = self.view.homes[inst];
-        let mut seen = vec![false; body.blocks.len()];
+        let mut seen = EntitySet::with_capacity(body.blocks.len());
         let mut work = vec![Body::ENTRY];
         while let Some(block) = work.pop() {
-            if block == home || std::mem::replace(&mut seen[block.0 as usize], true) {
+            if block == home || !seen.insert(block) {
                 continue;
             }
             match body.terminator(block) {

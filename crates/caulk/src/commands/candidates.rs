@@ -15,7 +15,7 @@ pub(crate) fn run(options: &CandidatesOptions) -> Result<Exit, Error> {
     let analysed = input::analyse(&options.input, &options.models)?;
     let mut out = Output::new();
     let mut count = 0;
-    for report in &analysed.analysis.reports {
+    for report in analysed.analysis.reports.values() {
         for candidate in report.candidates.iter().filter(|c| options.hidden || !c.hidden) {
             count += 1;
             write_candidate(&analysed, candidate, &mut out)?;

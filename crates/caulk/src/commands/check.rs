@@ -216,10 +216,10 @@ fn findings(
 ) -> Vec<Finding> {
     let Analysed { program, models, analysis, .. } = analysed;
     let narrator = Narrator::new(program, models, analysis, config, sources, &analysed.read.root);
-    let reports = analysis.reports.iter().zip(&exploration.verdicts).enumerate();
-    let judged = reports.flat_map(|(number, (report, verdicts))| {
+    let reports = analysis.reports.iter().zip(exploration.verdicts.values());
+    let judged = reports.flat_map(|((function, report), verdicts)| {
         let all = report.candidates.iter().zip(verdicts).enumerate();
-        all.filter(move |(at, _)| !contradicted.contains(number, *at)).map(|(_, judged)| judged)
+        all.filter(move |(at, _)| !contradicted.contains(function, *at)).map(|(_, judged)| judged)
     });
     let mut pictures = wants_pictures.then(|| Pictures::new(analysed));
     let finding = |(candidate, verdict): (&Candidate, &Verdict)| {

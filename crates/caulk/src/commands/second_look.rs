@@ -26,7 +26,7 @@ pub(crate) struct SecondLook<'a> {
 impl<'a> SecondLook<'a> {
     pub(crate) fn new(analysed: &'a Analysed, function: FuncId, sources: &'a Sources, root: &'a Path) -> Self {
         let Analysed { program, config, analysis, .. } = analysed;
-        let verdicts = match analysis.reports[function.0 as usize].candidates.is_empty() {
+        let verdicts = match analysis.reports[function].candidates.is_empty() {
             true => Vec::new(),
             false => explore_one(program, config, analysis, &explore_config(config), function),
         };
@@ -35,7 +35,7 @@ impl<'a> SecondLook<'a> {
 
     /// The verdict on the first candidate that is meant.
     pub(crate) fn tell(&self, is_meant: impl Fn(&Candidate) -> bool) -> Option<String> {
-        let candidates = &self.analysed.analysis.reports[self.function.0 as usize].candidates;
+        let candidates = &self.analysed.analysis.reports[self.function].candidates;
         let (candidate, (verdict, refused)) = candidates.iter().zip(&self.verdicts).find(|(c, _)| is_meant(c))?;
         Some(match verdict {
             Verdict::Confirmed(witness) => {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use caulk_explore::{Exploration, Verdict};
+use caulk_program::FuncId;
 use caulk_prove::{Claim, ProveConfig, TypedRegions, World, contradicts};
 use caulk_useflow::Candidate;
 use rayon::prelude::*;
@@ -17,34 +18,34 @@ fn config() -> ProveConfig {
     ProveConfig { max_transfers: 500, max_call_depth: 0, plain_unions: true, ..ProveConfig::default() }
 }
 
-/// Confirmed candidates that the prover contradicts, by report and place in it.
+/// Confirmed candidates that the prover contradicts, by function and position in its report.
 #[derive(Default)]
 pub(crate) struct Contradicted {
-    found: BTreeSet<(usize, usize)>,
+    found: BTreeSet<(FuncId, usize)>,
 }
 
 impl Contradicted {
     pub(crate) fn new(options: &InputOptions, analysed: &Analysed, exploration: &Exploration) -> Result<Self, Error> {
         let regions = TypedRegions::new(&analysed.program);
         let world = World::new(&analysed.program, &analysed.models, &regions, config());
-        let verdicts = exploration.verdicts.iter().enumerate();
-        let open = verdicts.flat_map(|(report, list)| {
+        let verdicts = exploration.verdicts.iter();
+        let open = verdicts.flat_map(|(function, list)| {
             // What stage two left open is shown with little confidence, if at all.
             let confirmed = list.iter().enumerate().filter(|(_, verdict)| matches!(verdict, Verdict::Confirmed(_)));
-            confirmed.map(move |(at, _)| (report, at))
+            confirmed.map(move |(at, _)| (function, at))
         });
-        let open: Vec<(usize, usize)> = open.collect();
-        let is_contradicted = |&(report, at): &(usize, usize)| {
-            let candidate = &analysed.analysis.reports[report].candidates[at];
+        let open: Vec<(FuncId, usize)> = open.collect();
+        let is_contradicted = |&(function, at): &(FuncId, usize)| {
+            let candidate = &analysed.analysis.reports[function].candidates[at];
             claim(analysed, candidate).is_some_and(|claim| contradicts(&world, claim))
         };
-        let found: BTreeSet<(usize, usize)> =
+        let found: BTreeSet<(FuncId, usize)> =
             input::in_pool(options, || open.into_par_iter().filter(is_contradicted).collect())?;
         Ok(Self { found })
     }
 
-    pub(crate) fn contains(&self, report: usize, at: usize) -> bool {
-        self.found.contains(&(report, at))
+    pub(crate) fn contains(&self, function: FuncId, at: usize) -> bool {
+        self.found.contains(&(function, at))
     }
 
     pub(crate) fn len(&self) -> usize {

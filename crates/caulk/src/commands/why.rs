@@ -198,7 +198,7 @@ impl Answer<'_> {
     fn missed_fields(&self) -> Lines {
         let program = &self.analysed.program;
         let mut text = Lines::default();
-        let report = &self.analysed.analysis.reports[self.function.0 as usize];
+        let report = &self.analysed.analysis.reports[self.function];
         for candidate in report.candidates.iter().filter(|c| self.body.place(c.place).line == self.line) {
             let Some(slot) = candidate.loss.slot() else { continue };
             let source = self.source(self.line).unwrap_or_default();

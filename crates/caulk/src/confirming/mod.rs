@@ -176,8 +176,8 @@ impl<'a> Session<'a> {
             let Some(body) = program.body(function) else { continue };
             let is_here =
                 program.function(function).file.is_some_and(|file| shown_path(file, root) == finding.loss.file);
-            let candidates = &self.analysis().reports[function.0 as usize].candidates;
-            for (candidate, verdict) in candidates.iter().zip(&self.exploration.verdicts[function.0 as usize]) {
+            let candidates = &self.analysis().reports[function].candidates;
+            for (candidate, verdict) in candidates.iter().zip(&self.exploration.verdicts[function]) {
                 if !candidate.loss.is_on_path() && body.place(candidate.place).line == finding.loss.line {
                     reason = "what is lost was allocated by another call, and kept in a field until then";
                 }
