@@ -57,7 +57,7 @@ impl Default for UseflowConfig {
             tired_visits: 2,
             max_objects: 256,
             max_actions: 64,
-            max_rounds: 4,
+            max_rounds: 8,
             max_chain: 8,
             max_opaque_chain: 7,
             max_callback_depth: 2,

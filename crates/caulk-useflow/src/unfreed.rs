@@ -28,7 +28,8 @@ pub(crate) fn unfreed_structures(world: &World<'_>, analysis: &Analysis) -> Vec<
             if !is_end || types.may_be_part(world, function, released) {
                 continue;
             }
-            let is_never_freed = !types.maybe_ended.contains(&released.ty);
+            let is_never_freed = !types.maybe_ended.contains(&released.ty)
+                && !is_ended_by_caller(world, analysis, function, released.ty);
             let is_left = || is_left_by_callers(world, analysis, function, released);
             if (is_never_freed && rules.applies(Rule::NeverFreed, true))
                 || (!is_never_freed && rules.applies(Rule::LeftStructures, is_left()))
@@ -109,11 +110,14 @@ fn is_left_by_callers(world: &World<'_>, analysis: &Analysis, function: FuncId, 
         let common = freed.iter().filter(|field| released.fields.contains(field)).count();
         f != function && slots(f).ended.contains(&released.ty) && common > 0 && 2 * common >= freed.len()
     };
-    let mut callers = program.callers(function).peekable();
-    let has_callers = callers.peek().is_some();
-    has_callers
-        && callers.all(|caller| !slots(caller).maybe_ended.contains(&released.ty))
+    program.callers(function).next().is_some()
+        && !is_ended_by_caller(world, analysis, function, released.ty)
         && program.functions().any(frees_as_much)
+}
+
+/// Whether a caller may free a structure of this type: it may well be the one that it gave, made by the caller itself.
+fn is_ended_by_caller(world: &World<'_>, analysis: &Analysis, function: FuncId, ty: TypeId) -> bool {
+    world.program.callers(function).any(|caller| analysis.reports[caller].slots.maybe_ended.contains(&ty))
 }
 
 /// Whether a function that frees fields of a structure leaves it unusable.

@@ -366,9 +366,12 @@ impl Propagation<'_, '_> {
         match self.view.resolve(inst, to) {
             Some(Resolved::Operand(Operand::Value(value))) => current.add_name(value),
             Some(Resolved::Cell(cell)) if !matches!(self.view.values.node(cell.base), ValueNode::Nothing) => {
+                let named = current.last_variable.filter(|var| current.vars.contains(var));
                 for place in self.view.choices(cell) {
                     self.hold(place, current);
                 }
+                // A variable that has it is the better name for it than one that a callee filled.
+                current.last_variable = named.or(current.last_variable);
                 current.event = self.history.add(current.event, inst, Event::Stored);
             }
             _ => {
