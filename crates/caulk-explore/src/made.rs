@@ -44,7 +44,7 @@ impl Machine<'_> {
                 match root.map(|r| (r, self.origin(r))) {
                     Some((root, Origin::Block(call))) if call == site.inst => object = object.or(Some(root)),
                     // What was there before the call is no new block.
-                    Some((_, origin)) if self.was_there(origin) => {}
+                    Some((_, origin)) if self.was_there(origin, site.inst) => {}
                     _ => {
                         let is_null = self.relation(value, Relation::ZERO);
                         is_lost |= after.facts.implied(&self.pool, is_null) != Some(true);
@@ -69,10 +69,24 @@ impl Machine<'_> {
     }
 
     /// Whether a value is known to be older than a call: what memory held before, a variable, or an argument.
-    fn was_there(&self, origin: Origin) -> bool {
-        let is_older =
-            matches!(origin, Origin::Initial(_) | Origin::Global(_) | Origin::Function(_) | Origin::Param(_));
+    fn was_there(&self, origin: Origin, call: InstId) -> bool {
+        let is_older = match origin {
+            Origin::Global(_) | Origin::Function(_) | Origin::Param(_) => true,
+            Origin::Initial(key) => self.is_older_memory(key.base, call),
+            _ => false,
+        };
         self.world.config.rules.applies(Rule::OlderResults, is_older)
+    }
+
+    /// Whether memory is older than a call. What the callee's own variables held is seen as memory behind something that the call gave.
+    fn is_older_memory(&self, base: TermId, call: InstId) -> bool {
+        let Some(root) = self.root(base) else { return false };
+        match self.origin(root) {
+            Origin::Initial(key) => self.is_older_memory(key.base, call),
+            Origin::Result(made) | Origin::Block(made) => made != call,
+            Origin::Unknown | Origin::Derived(_) => false,
+            Origin::Global(_) | Origin::Function(_) | Origin::Param(_) | Origin::Local(_) => true,
+        }
     }
 
     /// Whether a callee was taken to go a way on which an argument is null that is not known to be. Whoever may give an object
