@@ -39,6 +39,9 @@ pub struct ExploreConfig {
     pub max_targets: usize,
     /// Cells of memory in one state. What is written beyond is forgotten, the path counts as merged, and what it points to as held.
     pub max_cells: usize,
+    /// Cells that a call looks through count as an instruction for each so many. A function with thousands of them would else take
+    /// a thousand times longer for the same budget.
+    pub cells_per_step: usize,
     /// Instructions executed to see what one function does wrong with freed memory.
     pub max_misuse_steps: usize,
     /// Whether witnesses say what their paths need of the function's inputs.
@@ -67,6 +70,7 @@ impl Default for ExploreConfig {
             max_opaque: 16,
             max_targets: 4,
             max_cells: 512,
+            cells_per_step: 512,
             max_misuse_steps: 40_000,
             wants_inputs: false,
             solver: SolverConfig::default(),

@@ -17,6 +17,7 @@ use crate::memory::Content;
 use crate::state::State;
 use crate::symbols::{Key, Moment, Origin, Part, Symbols};
 use crate::world::World;
+use crate::written::Lineage;
 
 /// A pure call is known by its function, its arguments, and the memory it saw.
 pub(crate) type PureCall = (FuncId, SmallVec<[TermId; 4]>, u32);
@@ -44,6 +45,8 @@ pub(crate) struct Machine<'a> {
     pub has_asked_in_cycle: Cell<bool>,
     /// The roots of terms, once asked for.
     roots: RefCell<Vec<Option<Option<TermId>>>>,
+    /// What leads to objects, once asked for.
+    pub(crate) lineages: RefCell<Vec<Option<Rc<Lineage>>>>,
     /// Objects of which some cell was addressed by an index that is not known.
     pub indexed: RefCell<FxHashSet<TermId>>,
 }
@@ -66,6 +69,7 @@ impl<'a> Machine<'a> {
             asks_in_cycles: true,
             has_asked_in_cycle: Cell::new(false),
             roots: RefCell::default(),
+            lineages: RefCell::default(),
             indexed: RefCell::default(),
         }
     }

@@ -218,6 +218,8 @@ impl Machine<'_> {
         inst: InstId,
         choose: impl Fn(&Self, Key, Class, Option<TermId>) -> bool,
     ) {
+        let cells = state.memory.len() + self.symbols.initial_cells().len();
+        self.steps += cells / self.world.config.cells_per_step.max(1);
         let mut chosen: Vec<(Key, Class, u8)> = Vec::new();
         for (key, content) in state.memory.iter() {
             if choose(self, key, content.class, content.holder) && !self.may_hold(state, content) {

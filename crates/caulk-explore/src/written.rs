@@ -1,6 +1,7 @@
 //! What callees may have written: by class, and only where they can reach.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
 use caulk_program::FuncId;
 use caulk_solver::TermId;
@@ -24,6 +25,14 @@ impl Inside {
     pub(crate) fn has(&self, object: TermId) -> bool {
         self.objects.contains(&object)
     }
+}
+
+/// The objects whose contents lead to an object: itself, the one whose cell held its address at first, and so on.
+#[derive(Debug)]
+pub(crate) struct Lineage {
+    above: SmallVec<[TermId; 4]>,
+    /// The last one is a global.
+    is_global: bool,
 }
 
 /// The argument that leads to an object, or that a global does.
@@ -146,19 +155,43 @@ impl Machine<'_> {
 
     /// The argument from which loads lead to an object, or that a global leads to it. None: neither.
     pub(crate) fn reached_from(&self, root: TermId, given: &[Option<TermId>]) -> Option<Reached> {
+        let line = self.lineage(root);
+        let argument = |at: &TermId| given.iter().position(|g| *g == Some(*at));
+        match line.above.iter().find_map(argument) {
+            Some(index) => Some((Some(index), false)),
+            None => line.is_global.then_some((None, true)),
+        }
+    }
+
+    /// Asked for each cell at each call, so that it is worked out once for each object.
+    fn lineage(&self, root: TermId) -> Rc<Lineage> {
+        if let Some(Some(known)) = self.lineages.borrow().get(root.index()) {
+            return known.clone();
+        }
+        let line = Rc::new(self.loads_up_from(root));
+        let mut lineages = self.lineages.borrow_mut();
+        if lineages.len() <= root.index() {
+            lineages.resize(root.index() + 1, None);
+        }
+        lineages[root.index()] = Some(line.clone());
+        line
+    }
+
+    fn loads_up_from(&self, root: TermId) -> Lineage {
         /// Loads followed upwards.
         const MAX_LOADS: usize = 8;
+        let mut line = Lineage { above: SmallVec::from_slice(&[root]), is_global: false };
         let mut at = root;
-        for _ in 0..MAX_LOADS {
-            if let Some(index) = given.iter().position(|g| *g == Some(at)) {
-                return Some((Some(index), false));
-            }
+        loop {
             match self.origin(at) {
-                Origin::Initial(key) => at = self.root(key.base)?,
-                Origin::Global(_) => return Some((None, true)),
-                _ => return None,
+                Origin::Initial(key) if line.above.len() < MAX_LOADS => match self.root(key.base) {
+                    Some(above) => at = above,
+                    None => return line,
+                },
+                Origin::Global(_) => return Lineage { is_global: true, ..line },
+                _ => return line,
             }
+            line.above.push(at);
         }
-        None
     }
 }

@@ -179,8 +179,20 @@ impl<'a> Narrator<'a> {
     fn chain(&self, candidate: &Candidate) -> Vec<Call> {
         let chain = &candidate.chain;
         let line = |(function, below)| self.program.line_of(function, below);
-        let call = |i: usize| self.sites.call_in_line(chain[i].0, line(chain[i]), chain.get(i + 1).map(|c| c.0));
+        let call = |i: usize| match chain.get(i + 1) {
+            Some(next) => self.sites.call_in_line(chain[i].0, line(chain[i]), Some(next.0)),
+            None => self.sites.allocator_in_line(chain[i].0, line(chain[i]), self.twins(candidate)),
+        };
         (1..chain.len()).map(call).filter(|c| !self.sites.is_system(&c.site.file)).collect()
+    }
+
+    /// Blocks that the callee makes in the same lines: which of them is meant, and how many there are.
+    fn twins(&self, candidate: &Candidate) -> (usize, usize) {
+        let site = self.program.call_site(candidate.function, candidate.allocation);
+        let Some(&[target]) = site.map(|site| self.program.targets(site)) else { return (0, 1) };
+        let blocks = self.analysis.summary(target).blocks.iter();
+        let twins: Vec<_> = blocks.filter(|(_, b)| b.chain[..] == candidate.chain[1..]).map(|(id, _)| id).collect();
+        (twins.iter().position(|id| *id == candidate.block).unwrap_or(0), twins.len())
     }
 
     /// How many functions call the one that hands the memory to the leaking function.

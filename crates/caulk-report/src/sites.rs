@@ -107,6 +107,19 @@ impl<'a> Sites<'a> {
         }
     }
 
+    /// The call in a line of a function that allocates: the n-th, if there are as many as blocks that are made there.
+    pub(crate) fn allocator_in_line(&self, function: FuncId, line: u32, (nth, blocks): (usize, usize)) -> Call {
+        let Some(body) = self.body(function).filter(|_| blocks > 1) else {
+            return self.call_in_line(function, line, None);
+        };
+        let calls: Vec<InstId> =
+            self.calls_in_line(function, &body, line).filter(|s| self.allocates(s)).map(|s| s.inst).collect();
+        match calls.get(nth).filter(|_| calls.len() == blocks) {
+            Some(inst) => self.call(function, *inst),
+            None => self.call_in_line(function, line, None),
+        }
+    }
+
     /// The call in a line of a function that fills a field: the one whose result is stored there, or else the first that
     /// allocates.
     pub(crate) fn call_for_field(&self, function: FuncId, line: u32, (ty, offset): Slot) -> Call {

@@ -88,7 +88,7 @@ pub fn confirmed(candidate: &Candidate, witness: &Witness) -> Evidence {
     };
     let steps = witness.steps.iter().zip(&witness.essential).filter_map(step).collect();
     let (confidence, reason) = match (witness.is_replayed, witness.is_doubtful) {
-        // What one round of a loop does to a later one is just what such a path gets wrong.
+        // What one iteration of a loop does to a later one is just what such a path gets wrong.
         (false, _) if witness.is_general => {
             (Confidence::Low, "no single path was found that holds when it is executed alone")
         }

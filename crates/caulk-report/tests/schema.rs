@@ -1,4 +1,4 @@
-//! The schemas in `docs/schema` are those of the code. `CAULK_BLESS=1` writes them anew.
+//! The schemas in `docs/schema` are those of the code. `CAULK_BLESS=1` writes them again.
 
 use std::path::Path;
 

@@ -6,6 +6,7 @@ use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Cell, PathRoot, ValueId, ValueNode};
 use caulk_rules::Rule;
 use caulk_summary::{Action, Destination, Subject};
+use rustc_hash::FxHashMap;
 
 use crate::function::{Resolved, View};
 
@@ -74,16 +75,44 @@ impl View<'_> {
             }
             _ => false,
         };
-        self.body
-            .insts
-            .keys()
-            .filter(|inst| is_plain(*inst) && is_known(*inst) && !is_local(*inst))
-            .any(|inst| self.goes(inst, block, own, &names) == Goes::Elsewhere)
+        let mentions = self.mentions.get_or_init(|| self.mentions());
+        let mut mentioned = mentions.get(&block).into_iter().flatten().copied();
+        mentioned.any(|inst| {
+            let counts = is_plain(inst) && is_known(inst) && !is_local(inst);
+            counts && self.goes(inst, block, own, &names) == Goes::Elsewhere
+        })
+    }
+
+    /// The stores, returns and calls that are given a value. Large functions are asked about thousands of values, so that no question
+    /// may go through all instructions.
+    fn mentions(&self) -> FxHashMap<ValueId, Vec<InstId>> {
+        let mut mentions: FxHashMap<ValueId, Vec<InstId>> = FxHashMap::default();
+        let mut note = |inst: InstId, operand: Operand| {
+            if let Some(cell) = self.values.of_operand(operand) {
+                mentions.entry(cell.base).or_default().push(inst);
+            }
+        };
+        for (inst, kind) in self.body.insts.iter() {
+            match kind {
+                Inst::Store { value, .. } | Inst::Return { value: Some(value) } => note(inst, *value),
+                kind => kind.call().into_iter().flat_map(|call| &call.args).for_each(|arg| note(inst, *arg)),
+            }
+        }
+        mentions
     }
 
     /// Whether what a field of the object leads to, and which leads back to the object, is put where others find it. A callee has
     /// made it, put it into that field, and returned it.
     pub(crate) fn is_part_put_elsewhere(&mut self, part: ValueId, own: ValueId) -> bool {
+        if let Some(known) = self.put_elsewhere.get(&(part, own)) {
+            return *known;
+        }
+        let is_put = self.finds_part_elsewhere(part, own);
+        self.put_elsewhere.insert((part, own), is_put);
+        is_put
+    }
+
+    fn finds_part_elsewhere(&mut self, part: ValueId, own: ValueId) -> bool {
         let ValueNode::Load(base, offset) = self.values.node(part) else { return false };
         if base != own {
             return false;

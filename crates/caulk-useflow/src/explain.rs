@@ -202,7 +202,10 @@ fn place_name(
         // Where the call put it.
         let effect = view.calls[candidate.allocation].clone()?;
         let is_its = |(_, block): &(AllocId, &Block)| candidate.chain[1..].starts_with(&block.chain);
-        let subject = Subject::Alloc(effect.summary.blocks.iter().find(is_its)?.0);
+        // Two blocks that are made in one line have the same chain.
+        let blocks = &effect.summary.blocks;
+        let same = blocks.iter().filter(is_its).find(|(id, _)| *id == candidate.block);
+        let subject = Subject::Alloc(same.or_else(|| blocks.iter().find(is_its))?.0);
         let mut places = effect.summary.actions.iter().filter(|a| a.subject == subject);
         places.find_map(|action| {
             // A number, such as a descriptor, is in no place that stage one follows.

@@ -1,6 +1,7 @@
 //! Everything stage one knows of a function while it works on it.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -68,6 +69,9 @@ pub(crate) struct View<'a> {
     pub initial: FxHashMap<Cell, Initial>,
     /// Blocks that hang on an object, as far as was asked: see [`crate::backlinks`].
     pub hanging: FxHashMap<(ValueId, ValueId), bool>,
+    /// Parts of an object that are put elsewhere, as far as was asked, and where values are mentioned: see there, too.
+    pub put_elsewhere: FxHashMap<(ValueId, ValueId), bool>,
+    pub mentions: OnceCell<FxHashMap<ValueId, Vec<InstId>>>,
     /// Cells of local variables that one address is stored to, and nothing else: see [`settled_pointers`].
     pub settled: FxHashMap<Cell, Option<Cell>>,
 }
@@ -149,6 +153,8 @@ impl<'a> View<'a> {
             choices,
             initial: FxHashMap::default(),
             hanging: FxHashMap::default(),
+            put_elsewhere: FxHashMap::default(),
+            mentions: OnceCell::new(),
             settled,
             too_many_objects: false,
             block_runs: 0,

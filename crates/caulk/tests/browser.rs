@@ -17,7 +17,7 @@ use project::{Project, find};
 /// Columns of a telephone, in pixels.
 const NARROW: u32 = 400;
 
-/// A tab, and what its pages complained of.
+/// A tab, and the errors of its pages.
 struct Page {
     tab: Arc<Tab>,
     complaints: Arc<Mutex<Vec<String>>>,

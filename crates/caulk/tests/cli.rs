@@ -219,7 +219,7 @@ fn a_wrong_argument_is_explained() {
     help.prints(&["ir", "program", "graph", "capture"]);
 }
 
-/// `caulk ir | head`: the rest is not wanted, and nobody need hear of it.
+/// `caulk ir | head`: the rest is not wanted, and no message is printed.
 #[test]
 fn a_reader_that_goes_away() {
     let many: String = (0..1_000).map(|i| format!("int f{i}(int n) {{ return n + {i}; }}\n")).collect();

@@ -92,7 +92,7 @@ fn nor_do_settings_and_the_command_line() {
     assert!(!was_run(&project));
 }
 
-/// Configuration is read by nobody, whatever the target: clang is told so each time it is run.
+/// Configuration is never read, whatever the target: clang is told so each time it is run.
 #[test]
 fn every_run_of_clang_reads_no_configuration() {
     let project = trap(&[("b.ll", "define i32 @f() {\n  ret i32 0\n}\n")]);

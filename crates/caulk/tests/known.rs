@@ -1,4 +1,4 @@
-//! What somebody has looked at already: baselines, and suppressions in the source.
+//! What was looked at already: baselines, and suppressions in the source.
 
 mod project;
 
@@ -66,7 +66,7 @@ fn another_exit_is_no_new_finding() {
     let run = project.run(&["check", "a.c", "--baseline", "known"]);
     assert_eq!(run.status, 0, "{}", run.stdout);
     run.prints(&["no leaks\ncompared with the baseline: 0 new, 1 known, 0 fixed\n1 more is in the baseline"]);
-    // Nor is it a fixed one when only some exits are mended.
+    // Nor is it a fixed one when only some exits are fixed.
     fs::write(project.path("a.c"), exits("", &[7])).expect("writable");
     let run = project.run(&["check", "a.c", "--baseline", "known"]);
     assert_eq!((run.status, run.stdout.contains("fixed:")), (0, false), "{}", run.stdout);

@@ -1,4 +1,4 @@
-//! Sources that nobody named, beside the headers of those that were: read for what they define.
+//! Sources that were not named, beside the headers of those that were: read for what they define.
 
 mod project;
 
@@ -59,7 +59,7 @@ fn neighbours_can_be_left_out() {
     assert!(!ir.stdout.contains("impl.c") && ir.stderr.is_empty(), "{}{}", ir.stdout, ir.stderr);
 }
 
-/// A neighbour may lack its own headers or be meant for another system: that is nobody's loss.
+/// A neighbour may lack its own headers or be meant for another system: nothing is lost by that.
 #[test]
 fn a_neighbour_that_does_not_compile() {
     let project = project(&[("support/impl.c", &format!("#include \"gone.h\"\n{SUPPORT}"))]);

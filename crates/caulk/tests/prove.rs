@@ -68,7 +68,7 @@ fn a_function_can_be_named() {
     assert_eq!(caulk(&["prove", "--no-cache", "--function", "nobody", &file]).status.code(), Some(2));
 }
 
-/// A proved function, one that leaks, one that nobody can decide, and one for which proofs do not hold.
+/// A proved function, one that leaks, one that cannot be decided, and one for which proofs do not hold.
 const FOUR: &str = "#include <stdlib.h>\n\
     struct node { struct node *next; };\n\
     void *unknown(void);\n\

@@ -218,6 +218,22 @@ fn a_field_and_its_allocator_in_a_line_with_others() {
     project.run(&["check", "a.c"]).prints(&["`S.b` is allocated by calloc()"]);
 }
 
+/// A callee that allocates twice in one line: the block that is lost has its own name, and its own allocator.
+#[test]
+fn two_blocks_of_one_line() {
+    let source = "#include <stdlib.h>\n#include <string.h>\nstruct S { char *a, *b; };\n\
+        void fill(struct S *s) { s->a = malloc(3); s->b = strdup(\"x\"); }\n\
+        void first(void) {\n    struct S s;\n    fill(&s);\n    free(s.b);\n}\n\
+        void second(void) {\n    struct S s;\n    fill(&s);\n    free(s.a);\n}\n";
+    let project = Project::new(&[("a.c", source)]);
+    project.run(&["check", "a.c"]).prints(&[
+        "`s.a` allocated by fill() is not freed on return (in first",
+        "fill() allocates through malloc() (a.c:4)",
+        "`s.b` allocated by fill() is not freed on return (in second",
+        "fill() allocates through strdup() (a.c:4)",
+    ]);
+}
+
 /// A structure that is a variable: the message names the field, and what one return loses of it is one finding.
 #[test]
 fn fields_of_a_variable() {

@@ -40,7 +40,7 @@ fn full() -> Stdio {
     File::options().write(true).open("/dev/full").expect("every Linux has it").into()
 }
 
-/// The writing end of a pipe that nobody reads.
+/// The writing end of a pipe without a reader.
 fn gone() -> Stdio {
     let mut reader = Command::new("true").stdin(Stdio::piped()).spawn().expect("every Unix has it");
     let writer = reader.stdin.take().expect("it is a pipe");

@@ -24,32 +24,32 @@ pub(crate) fn run(options: &CandidatesOptions) -> Result<Exit, Error> {
     if !options.input.quiet {
         let statistics = analysed.analysis.statistics;
         tell!(
-            "{}; {} functions analysed, {} skipped, {} cut, largest component {} in {} rounds, {:.1} s",
+            "{}; {} functions analysed, {} skipped, {} cut, largest component {} in {}, {:.1} s",
             overview::count(count, "candidate", "candidates"),
             statistics.analysed,
             statistics.skipped,
             statistics.cut,
             statistics.largest_component,
-            statistics.rounds,
+            overview::count(statistics.rounds, "iteration", "iterations"),
             statistics.longest_component.as_secs_f64()
         );
-        tell_swallowed(&swallowed(&analysed.program, &analysed.models, &analysed.analysis));
+        tell_escaped(&swallowed(&analysed.program, &analysed.models, &analysed.analysis));
     }
     Ok(analysed.read.exit())
 }
 
 /// Which models would tell most.
-fn tell_swallowed(swallowed: &Swallowed) {
+fn tell_escaped(escaped: &Swallowed) {
     const MAX_NAMED: usize = 8;
-    if swallowed.objects == 0 {
+    if escaped.objects == 0 {
         return;
     }
-    let named = swallowed.by.iter().take(MAX_NAMED).map(|(name, count)| format!("{name} ({count})"));
+    let named = escaped.by.iter().take(MAX_NAMED).map(|(name, count)| format!("{name} ({count})"));
     let names: Vec<String> = named.collect();
-    let more = if swallowed.by.len() > MAX_NAMED { ", ..." } else { "" };
+    let more = if escaped.by.len() > MAX_NAMED { ", ..." } else { "" };
     tell!(
         "{} escaped to functions without a model: {}{more}; write a model (docs/models.md)",
-        overview::count(swallowed.objects, "object", "objects"),
+        overview::count(escaped.objects, "object", "objects"),
         names.join(", ")
     );
 }

@@ -1,4 +1,4 @@
-//! Makes functions by chance, with a seed, and keeps those that make no mistake but to leak.
+//! Generates random functions from a seed, and keeps those that make no mistake but to leak.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

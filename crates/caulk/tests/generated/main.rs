@@ -1,6 +1,6 @@
 //! Generated C functions with a known answer: Caulk must report those that leak, and no others.
 //!
-//! `shape` is what a function may be made of, `grow` makes functions by chance, `run` says what a function does (the known
+//! `shape` is what a function may be made of, `grow` generates random functions, `run` says what a function does (the known
 //! answer), `render` writes it in C, and `sanitizer` asks LeakSanitizer whether the known answers are right.
 //!
 //! `wide` makes functions with structures, growable buffers, lists, callbacks, reference counts and clean-up at a label. Their callees

@@ -65,7 +65,7 @@ pub(crate) enum Told {
     Stores(Number),
 }
 
-/// A loop with a block of its own in each round.
+/// A loop with a block of its own in each iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Round {
     /// Frees it.
@@ -85,7 +85,7 @@ pub(crate) enum Statement {
     /// Offers `p`; the block is what happens if it is not taken.
     Offer(Told, Vec<Statement>),
     If(Condition, Vec<Statement>, Vec<Statement>),
-    /// So many rounds.
+    /// So many iterations.
     Loop(u8, Round),
     /// Something that has nothing to do with memory.
     Noise,

@@ -167,7 +167,7 @@ pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("the report is JSON")
 }
 
-/// The official schema, with a pattern mended that has a bracket too many and is no regular expression to strict readers.
+/// The official schema, with a pattern fixed that has a bracket too many and is no regular expression to strict readers.
 pub(crate) fn sarif_schema() -> String {
     include_str!("../schema/sarif-2.1.0.json").replace("[a-zA-Z]{2}]?$", "[a-zA-Z]{2}?$")
 }
