@@ -60,6 +60,7 @@ const SHRINKS: &[Shrink] = &[
     ("explore.max_opaque", |b| b.explore.max_opaque = 1),
     ("explore.max_targets", |b| b.explore.max_targets = 1),
     ("explore.max_cells", |b| b.explore.max_cells = 1),
+    ("explore.cells_per_step", |b| b.explore.cells_per_step = 1),
 ];
 
 /// A callee that stage two does not execute is known by stage one's summary, which says less of numbers, of globals and of what is
