@@ -23,5 +23,5 @@ mod write;
 pub use diff::unified;
 pub use elsewhere::freeing;
 pub use patch::{Edit, Patch};
-pub use propose::{Proposal, propose, propose_with};
+pub use propose::{Proposal, propose};
 pub use write::{WriteError, write};

@@ -23,12 +23,7 @@ pub struct Proposal {
 
 /// Proposals for one finding, the best first. None of them is checked.
 pub fn propose(finding: &Finding, sources: &Sources) -> Vec<Proposal> {
-    propose_with(finding, sources, &[])
-}
-
-/// The same where functions of the project are known that free what the finding's variable points to, with all that it holds.
-pub fn propose_with(finding: &Finding, sources: &Sources, destructors: &[String]) -> Vec<Proposal> {
-    let proposer = Proposer { finding, sources, destructors };
+    let proposer = Proposer { finding, sources };
     let all = match finding.cause {
         Cause::Return | Cause::OutOfScope | Cause::HolderFreed => proposer.at_each_loss(),
         Cause::NextIteration => proposer.next_iteration(),
@@ -50,7 +45,6 @@ pub fn propose_with(finding: &Finding, sources: &Sources, destructors: &[String]
 struct Proposer<'a> {
     finding: &'a Finding,
     sources: &'a Sources,
-    destructors: &'a [String],
 }
 
 impl Proposer<'_> {
@@ -68,7 +62,7 @@ impl Proposer<'_> {
 
     /// The memory is released wherever it is lost.
     fn at_each_loss(&self) -> Vec<Proposal> {
-        let releases = releases(self.finding, self.finding.variable.as_deref(), self.sources, self.destructors);
+        let releases = releases(self.finding, self.finding.variable.as_deref(), self.sources);
         let of = |statement: &String| {
             let others = self.finding.also_lost_at.iter().map(|other| &other.site);
             let mut edits = Vec::new();
@@ -111,7 +105,7 @@ impl Proposer<'_> {
         let code = Code::new(&file);
         let Some(at) = code.token_at(&file, site.line, site.column) else { return Vec::new() };
         let mut all = Vec::new();
-        for statement in releases(self.finding, self.finding.variable.as_deref(), self.sources, self.destructors) {
+        for statement in releases(self.finding, self.finding.variable.as_deref(), self.sources) {
             let lines = [statement.clone()];
             let at_end = code.loop_end(at).map(|brace| insert::before_brace(&code, &site.file, brace, &lines));
             let before = code.start(at).and_then(|first| insert::before_start(&code, &site.file, first, &lines));

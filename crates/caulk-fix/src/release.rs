@@ -6,12 +6,7 @@ use caulk_report::{Finding, Site};
 use crate::code::Code;
 
 /// The statements that could release what an expression points to, the best first.
-pub(crate) fn releases(
-    finding: &Finding,
-    expression: Option<&str>,
-    sources: &Sources,
-    destructors: &[String],
-) -> Vec<String> {
+pub(crate) fn releases(finding: &Finding, expression: Option<&str>, sources: &Sources) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut add = |statement: Option<String>| all.extend(statement.filter(|s| !s.is_empty()));
     // What the other path frees is named there as this path names it, unless it is reached in another way.
@@ -24,7 +19,6 @@ pub(crate) fn releases(
     if let Some(expression) = expression.filter(|e| is_expression(e)) {
         add(finding.freed_at.as_ref().and_then(|site| renamed(site, expression, sources)));
         add(by_family(&finding.family, expression));
-        destructors.iter().for_each(|name| add(Some(format!("{name}({expression});"))));
     }
     // What held it last may point into the middle of it: what it was first assigned to does not.
     if expression.is_some() {

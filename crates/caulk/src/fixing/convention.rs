@@ -4,13 +4,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use caulk_ir::{Constant, Inst, InstId, Operand, Type};
-use caulk_memory::PathRoot;
+use caulk_memory::{AccessPath, PathRoot};
 use caulk_program::{CallKind, FuncId, Program};
 use caulk_report::{Call, Finding, shown_path};
-use caulk_summary::{Destination, Subject, Summary};
+use caulk_summary::{Action, Destination, Guard, Subject, Summary};
 use caulk_useflow::Analysis;
 
 use crate::input::Analysed;
+
+/// A function that frees what another returned.
+struct Releaser {
+    name: String,
+    /// It frees it in any case.
+    is_sure: bool,
+}
 
 /// A family that nothing is proposed for.
 const NONE: &str = "exception";
@@ -25,8 +32,10 @@ pub(super) fn by_convention(analysed: &Analysed, finding: &Finding) -> Finding {
     let Some(maker) = maker(analysed, finding) else { return changed };
     let names = releasers(program, &analysed.analysis, maker);
     match names.first() {
-        Some(_) if names.contains(&finding.family) => {}
-        Some(name) => changed.family.clone_from(name),
+        Some(_) if names.iter().any(|known| known.name == finding.family) => {}
+        Some(Releaser { name, is_sure: true }) => changed.family.clone_from(name),
+        // A count decides: one more release is not what a leak of the block needs.
+        Some(_) => NONE.clone_into(&mut changed.family),
         None if returns_start(program, maker, MAX_DEPTH) => {}
         None => NONE.clone_into(&mut changed.family),
     }
@@ -61,8 +70,8 @@ fn returning(analysed: &Analysed, call: &Call) -> Option<FuncId> {
 }
 
 /// Functions that callers give the result of a function to, and that free it; what most of them use comes first.
-fn releasers(program: &Program, analysis: &Analysis, maker: FuncId) -> Vec<String> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+fn releasers(program: &Program, analysis: &Analysis, maker: FuncId) -> Vec<Releaser> {
+    let mut counts: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
     for caller in program.callers(maker) {
         let Some(body) = program.body(caller) else { continue };
         let sites = program.call_sites(caller).iter();
@@ -71,19 +80,29 @@ fn releasers(program: &Program, analysis: &Analysis, maker: FuncId) -> Vec<Strin
         for at in sites {
             let ([callee], Some(data)) = (program.targets(at), body.insts[at.inst].call()) else { continue };
             let [Operand::Value(argument)] = data.args.as_slice() else { continue };
-            if made.contains(argument) && frees_argument(analysis.summary(*callee)) {
-                *counts.entry(program.function(*callee).symbol).or_default() += 1;
+            if let Some(is_sure) = frees_argument(analysis.summary(*callee)).filter(|_| made.contains(argument)) {
+                let known = counts.entry(program.function(*callee).symbol).or_insert((0, is_sure));
+                known.0 += 1;
             }
         }
     }
-    let mut ranked: Vec<(&str, usize)> = counts.into_iter().filter(|(name, _)| is_name(name)).collect();
-    ranked.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
-    ranked.into_iter().map(|(name, _)| name.to_owned()).collect()
+    let mut ranked: Vec<(&str, (usize, bool))> = counts.into_iter().filter(|(name, _)| is_name(name)).collect();
+    ranked.sort_by_key(|(name, (count, _))| (std::cmp::Reverse(*count), *name));
+    ranked.into_iter().map(|(name, (_, is_sure))| Releaser { name: name.to_owned(), is_sure }).collect()
 }
 
-fn frees_argument(summary: &Summary) -> bool {
-    let is_argument = |subject: &Subject| matches!(subject, Subject::Value(path) if path.root == PathRoot::Param(0) && path.steps.is_empty());
-    summary.actions.iter().any(|action| is_argument(&action.subject) && matches!(action.to, Destination::Free { .. }))
+/// Whether a function frees its argument, and if so whether it does whenever there is one.
+fn frees_argument(summary: &Summary) -> Option<bool> {
+    let is_own = |path: &AccessPath| path.root == PathRoot::Param(0) && path.steps.is_empty();
+    let is_free = |action: &&Action| {
+        matches!(action.to, Destination::Free { .. }) && matches!(&action.subject, Subject::Value(path) if is_own(path))
+    };
+    let is_sure = |action: &Action| match &action.guard {
+        Guard::Always => true,
+        Guard::Given(path, _) => is_own(path),
+        _ => false,
+    };
+    summary.actions.iter().filter(is_free).map(is_sure).reduce(|one, other| one && other)
 }
 
 /// Whether all that a function returns are blocks, not places inside of them.

@@ -8,12 +8,11 @@
 
 mod compare;
 mod convention;
-mod destructors;
 mod safety;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use caulk_fix::{Edit, Patch, Proposal, freeing, propose_with};
+use caulk_fix::{Edit, Patch, Proposal, freeing, propose};
 use caulk_frontend::Overlay;
 use caulk_report::sarif_fixes::{self, Change};
 use caulk_report::source::Sources;
@@ -171,9 +170,7 @@ pub(crate) fn fixes(
 
 /// What could be done about a finding, not checked.
 pub(crate) fn proposals(checked: &Checked, finding: &Finding) -> Vec<Proposal> {
-    let destructors = destructors::destructors(&checked.analysed, finding);
-    let finding = convention::by_convention(&checked.analysed, finding);
-    propose_with(&finding, &checked.sources, &destructors)
+    propose(&convention::by_convention(&checked.analysed, finding), &checked.sources)
 }
 
 /// The finding in the report, which outlives the list of those that were asked for.
