@@ -29,11 +29,24 @@ pub enum InputPlace {
         nth: u32,
         call: InstId,
     },
+    /// A variable of the function; what callees left in it is a cell of it.
+    Local(InstId),
     /// What lies in memory, so many bytes after where a pointer points.
     Cell {
         holder: Box<InputPlace>,
         offset: i64,
     },
+}
+
+impl InputPlace {
+    /// The variable of the function that it is a part of, or that leads to it.
+    pub fn local(&self) -> Option<InstId> {
+        match self {
+            InputPlace::Local(local) => Some(*local),
+            InputPlace::Cell { holder, .. } => holder.local(),
+            InputPlace::Param(_) | InputPlace::Global(_) | InputPlace::Result { .. } => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +94,7 @@ impl Machine<'_> {
         }
         self.add_results(state, facts, &mut values);
         for place in state.dereferenced.iter().filter_map(|term| self.place_of(*term, MAX_LOADS)) {
-            if !matches!(place, InputPlace::Global(_)) {
+            if !matches!(place, InputPlace::Global(_) | InputPlace::Local(_)) {
                 values.insert(place, InputValue::NotNull);
             }
         }
@@ -129,6 +142,7 @@ impl Machine<'_> {
         let key = match self.origin(term) {
             Origin::Param(index) => return Some(InputPlace::Param(index)),
             Origin::Global(global) => return Some(InputPlace::Global(global)),
+            Origin::Local(local) => return Some(InputPlace::Local(local)),
             Origin::Result(call) => return Some(InputPlace::Result { nth: 0, call }),
             Origin::Initial(key) => key,
             Origin::Unknown => self.symbols.forgotten_cell(term)?,

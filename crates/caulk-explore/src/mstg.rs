@@ -109,8 +109,8 @@ impl Machine<'_> {
             let (tracked, is_made) = match self.origin(object) {
                 Origin::Block(call) => (TrackedObject::Made(call), true),
                 _ => match self.place_of(object, MAX_LOADS) {
-                    Some(place) => (TrackedObject::Older(place), false),
-                    None => continue,
+                    Some(place) if place.local().is_none() => (TrackedObject::Older(place), false),
+                    _ => continue,
                 },
             };
             let now = match fate {

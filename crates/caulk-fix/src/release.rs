@@ -10,7 +10,12 @@ pub(crate) fn releases(finding: &Finding, expression: Option<&str>, sources: &So
     let mut all: Vec<String> = Vec::new();
     let mut add = |statement: Option<String>| all.extend(statement.filter(|s| !s.is_empty()));
     // What the other path frees is named there as this path names it, unless it is reached in another way.
-    add(finding.freed_at.as_ref().and_then(|site| example(site, sources)));
+    let guarded = |statement: String| match expression.filter(|e| is_expression(e) && needs_something(&finding.family))
+    {
+        Some(expression) => format!("if ({expression}) {statement}"),
+        None => statement,
+    };
+    add(finding.freed_at.as_ref().and_then(|site| example(site, sources)).map(guarded));
     if let Some(expression) = expression.filter(|e| is_expression(e)) {
         add(finding.freed_at.as_ref().and_then(|site| renamed(site, expression, sources)));
         add(by_family(&finding.family, expression));
@@ -49,11 +54,15 @@ pub(crate) fn by_family(family: &str, expression: &str) -> Option<String> {
         "delete" => Some(format!("delete {expression};")),
         "delete[]" => Some(format!("delete[] {expression};")),
         "exception" => None,
-        // Not every one of these takes a null pointer.
-        "fclose" | "closedir" | "pclose" | "close" => Some(format!("if ({expression}) {family}({expression});")),
+        _ if needs_something(family) => Some(format!("if ({expression}) {family}({expression});")),
         name if name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') => Some(format!("{name}({expression});")),
         _ => None,
     }
+}
+
+/// Whether what frees a family does not take a null pointer.
+fn needs_something(family: &str) -> bool {
+    matches!(family, "fclose" | "closedir" | "pclose" | "close")
 }
 
 /// Whether the name of a holder is an expression that a compiler can read: `p`, `a->b`, `*out`; not `list[*]`.

@@ -11,6 +11,7 @@ use caulk_frontend::Clang;
 use caulk_process::{Runner, TempFolder, find_program};
 
 use crate::outcome::Reason;
+use crate::sites::{self, Site};
 use crate::source::{self, Stub, StubKind, Target};
 
 /// Each time the linker is asked it may name further symbols, when what it lacked before is there.
@@ -18,6 +19,8 @@ const MAX_LINKS: usize = 6;
 
 const RUNTIME: &str = include_str!("runtime.c");
 const PROGRAM: &str = "harness";
+pub(crate) const HOME_ASSEMBLY: &str = "home.s";
+const HOME_OBJECT: &str = "home-unit.o";
 /// What the program's own `main` is called in a harness.
 pub const PROGRAM_MAIN: &str = "caulk_program_main";
 
@@ -29,14 +32,14 @@ pub struct Request<'a> {
     pub units: &'a [usize],
     /// Variables that plans set, by symbol; those that are private to the home unit are made visible.
     pub variables: &'a [String],
-    /// Functions whose results plans may decide.
+    /// Functions and calls whose results plans may decide.
     pub wrapped: &'a [Stub],
     /// Says what stands for a symbol that none of the units defines.
     pub undefined: &'a dyn Fn(&str) -> Undefined,
 }
 
 /// What the project knows of a symbol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undefined {
     pub kind: StubKind,
     pub is_known: bool,
@@ -56,6 +59,8 @@ pub struct Built {
     /// The units that it is linked with, and which of them has the function.
     pub(crate) units: Vec<usize>,
     pub(crate) home: usize,
+    /// The assembly of the function's unit, where calls in it can be decided one by one.
+    pub(crate) assembly: Option<String>,
     /// The words after `objcopy`, and those after clang that compile the harness and that link it, for a reader to repeat.
     pub(crate) visible: Vec<OsString>,
     pub(crate) compile: Vec<OsString>,
@@ -63,6 +68,11 @@ pub struct Built {
 }
 
 impl Built {
+    /// Whether plans may decide calls of the function one by one.
+    pub fn has_calls(&self) -> bool {
+        self.assembly.is_some()
+    }
+
     pub(crate) fn runtime(&self) -> &'static str {
         RUNTIME
     }
@@ -75,6 +85,7 @@ pub struct Builder<'a> {
     jobs: &'a [Option<CompileJob>],
     folder: TempFolder,
     objects: BTreeMap<usize, Result<PathBuf, String>>,
+    assemblies: BTreeMap<usize, Option<String>>,
     /// Symbols that neither a unit nor a library of the system defined for an earlier finding.
     lacking: BTreeSet<String>,
     count: usize,
@@ -83,8 +94,8 @@ pub struct Builder<'a> {
 impl<'a> Builder<'a> {
     pub fn new(clang: &'a Clang, runner: Runner, jobs: &'a [Option<CompileJob>]) -> std::io::Result<Self> {
         let folder = runner.lifeline.temp_folder()?;
-        let (objects, lacking) = (BTreeMap::new(), BTreeSet::new());
-        Ok(Self { clang, runner, jobs, folder, objects, lacking, count: 0 })
+        let (objects, assemblies, lacking) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        Ok(Self { clang, runner, jobs, folder, objects, assemblies, lacking, count: 0 })
     }
 
     pub fn build(&mut self, request: &Request<'_>) -> Result<Built, Reason> {
@@ -99,7 +110,12 @@ impl<'a> Builder<'a> {
         let failed = |what: &str| Reason::Failed(what.to_owned());
         std::fs::create_dir(&folder).map_err(|_| failed("no room for temporary files"))?;
         let visible = names_made_visible(request);
-        let mut objects = vec![self.visible(request, &visible, &folder)?];
+        let assembly = self.redirected(request, &folder);
+        let home = match &assembly {
+            Some(_) => folder.join(HOME_OBJECT),
+            None => self.object(request.home).map_err(Reason::DidNotCompile)?,
+        };
+        let mut objects = vec![self.visible(&home, &visible, &folder)?];
         let mut units = vec![request.home];
         for unit in request.units.iter().filter(|unit| **unit != request.home) {
             self.add(*unit, &mut units, &mut objects);
@@ -120,12 +136,12 @@ impl<'a> Builder<'a> {
             let said = match self.link(&source, &compile, &link, &folder)? {
                 Ok(()) => {
                     let (program, home) = (folder.join(PROGRAM), request.home);
-                    return Ok(Built { program, stubs, folder, source, units, home, visible, compile, link });
+                    return Ok(Built { program, stubs, folder, source, units, home, assembly, visible, compile, link });
                 }
                 Err(said) => said,
             };
             lacking = undefined(&said);
-            if lacking.is_empty() || lacking.iter().all(|symbol| stubs.iter().any(|stub| stub.symbol == *symbol)) {
+            if lacking.is_empty() || lacking.iter().all(|symbol| stubs.iter().any(|stub| stub.defines(symbol))) {
                 return Err(not_linked(&said));
             }
             self.lacking.extend(lacking.iter().filter(|symbol| (request.undefined)(symbol).unit.is_none()).cloned());
@@ -163,14 +179,40 @@ impl<'a> Builder<'a> {
         self.clang
     }
 
+    /// The assembly of the function's own unit, with calls that a plan may decide sent to the harness; None where that cannot be done.
+    fn redirected(&mut self, request: &Request<'_>, folder: &Path) -> Option<String> {
+        let sites = request.wrapped.iter().enumerate().filter_map(|(number, stub)| Some((number, stub.site()?)));
+        let sites: Vec<(usize, &Site)> = sites.collect();
+        if sites.is_empty() {
+            return None;
+        }
+        let whole = match self.assemblies.get(&request.home) {
+            Some(whole) => whole.clone(),
+            None => {
+                let path = self.folder.path().join("unit.s");
+                let job = self.jobs.get(request.home).and_then(Option::as_ref)?;
+                let is_made = self.clang.assembly(job, &path, self.folder.path()).is_ok();
+                let whole = is_made.then(|| std::fs::read_to_string(&path).ok()).flatten();
+                self.assemblies.insert(request.home, whole.clone());
+                whole
+            }
+        };
+        let symbol = if request.target.symbol == PROGRAM_MAIN { "main" } else { &request.target.symbol };
+        let text = sites::redirected(&whole?, symbol, &sites)?;
+        let place = Folder::open(folder).ok()?;
+        place.write(OsStr::new(HOME_ASSEMBLY), &[text.as_bytes()]).ok()?;
+        let (from, to) = (OsStr::new(HOME_ASSEMBLY), OsStr::new(HOME_OBJECT));
+        self.clang.assemble(from, to, folder, &self.runner).ok()?;
+        Some(text)
+    }
+
     /// The object of the function's own unit, with the symbols that the harness names made visible.
-    fn visible(&mut self, request: &Request<'_>, names: &[OsString], folder: &Path) -> Result<PathBuf, Reason> {
-        let object = self.object(request.home).map_err(Reason::DidNotCompile)?;
+    fn visible(&self, object: &Path, names: &[OsString], folder: &Path) -> Result<PathBuf, Reason> {
         let objcopy = find_program(Path::new("objcopy")).or_else(|| find_program(Path::new("llvm-objcopy-19")));
         let missing = || Reason::Failed("objcopy is not installed (Debian: apt-get install binutils)".to_owned());
         let to = folder.join("home.o");
         let mut command = Command::new(objcopy.ok_or_else(missing)?);
-        command.args(names).arg(&object).arg(&to);
+        command.args(names).arg(object).arg(&to);
         let is_done = self.runner.run(command).is_ok_and(|finished| finished.status.success());
         if is_done { Ok(to) } else { Err(Reason::Failed("objcopy could not read the object file".to_owned())) }
     }
@@ -222,9 +264,9 @@ fn link_arguments(objects: &[PathBuf], stubs: &[Stub]) -> Vec<OsString> {
 }
 
 fn add_stub(stubs: &mut Vec<Stub>, symbol: &str, known: Undefined) {
-    if !stubs.iter().any(|stub| stub.symbol == symbol) {
+    if !stubs.iter().any(|stub| stub.defines(symbol)) {
         let Undefined { kind, is_known, is_replaced, .. } = known;
-        stubs.push(Stub { symbol: symbol.to_owned(), kind, is_known, is_replaced });
+        stubs.push(Stub { symbol: symbol.to_owned(), kind, is_known, is_replaced, is_trusted: false });
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use caulk_files::Folder;
 
-use crate::build::{Builder, Built};
+use crate::build::{Builder, Built, HOME_ASSEMBLY};
 use crate::plan::Plan;
 use crate::run::{OPTIONS, PLAN};
 
@@ -17,6 +17,9 @@ impl Builder<'_> {
     pub fn keep(&self, built: &Built, plan: &Plan, to: &Folder) -> io::Result<()> {
         for (name, text) in [("runtime.c", built.runtime()), ("harness.c", &built.source)] {
             to.write(OsStr::new(name), &[text.as_bytes()])?;
+        }
+        if let Some(assembly) = &built.assembly {
+            to.write(OsStr::new(HOME_ASSEMBLY), &[assembly.as_bytes()])?;
         }
         to.write(OsStr::new(PLAN), &[plan.text().as_bytes()])?;
         to.write(OsStr::new(SCRIPT), &[self.script(built).as_bytes()])
@@ -39,8 +42,12 @@ impl Builder<'_> {
             );
         }
         text.push_str("cd \"$here\"\n");
-        text += &format!("objcopy {} unit-{}.o home.o\n", joined(&built.visible), built.home);
         let clang = quoted(Path::new(self.clang().program()));
+        // Calls in the function are redirected there; else it is what was just compiled.
+        if built.assembly.is_some() {
+            text += &format!("{clang} -w -c {HOME_ASSEMBLY} -o unit-{}.o\n", built.home);
+        }
+        text += &format!("objcopy {} unit-{}.o home.o\n", joined(&built.visible), built.home);
         text += &format!("{clang} -w -g1 -fno-omit-frame-pointer {}\n", joined(&built.compile));
         text += &format!("{clang} -w -g1 -fno-omit-frame-pointer {}\n", joined(&names(&built.link)));
         let options = OPTIONS.replace("symbolize=0:", "");

@@ -9,13 +9,16 @@ pub enum Ended {
     Returned {
         allocations: u32,
     },
-    /// By a signal, at an address of the harness.
+    /// By a signal, at an address of the harness, and in which call of the function, by the number of its stub.
     Crashed {
         signal: i32,
         at: u64,
+        call: Option<usize>,
     },
-    /// The program called `exit` or a function like it.
-    Exited,
+    /// The program called `exit` or a function like it, in this call of the function.
+    Exited {
+        call: Option<usize>,
+    },
     TimedOut,
     /// LeakSanitizer could not do its work.
     Sanitizer(String),
@@ -101,6 +104,8 @@ pub enum Outcome {
         bytes: u64,
         /// Functions that were called and replaced by stubs, by name.
         stubs: Vec<String>,
+        /// Those of them that were given the memory: that they leave it to their caller is what the analysis says.
+        trusted: Vec<String>,
     },
     NotConfirmed(Reason),
 }

@@ -1,6 +1,7 @@
 //! What one run starts from: memory, arguments, results of stubs, and which allocation fails. A text that the harness reads, so that one
 //! build serves many runs.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// A word of memory, an argument or a result.
@@ -11,6 +12,8 @@ pub enum Word {
     Block(usize),
     /// The address of a function that does nothing.
     Function,
+    /// Memory that a call which is not made allocates for its caller. For what it leaves where an argument points.
+    Fresh,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +37,10 @@ pub struct Plan {
     variables: Vec<(usize, Cell)>,
     /// Stub, its n-th call (0: all of them), what it returns.
     results: Vec<(usize, u32, Word)>,
+    /// Calls that are not made.
+    pub unmade: BTreeSet<usize>,
+    /// What calls that are not made leave where an argument points: the stub, the argument from 0, and the cell.
+    writes: Vec<(usize, usize, Cell)>,
     /// What stubs return that nothing is said of: this number, or a fresh block if that is set.
     pub numbers: i64,
     pub pointers: bool,
@@ -91,6 +98,11 @@ impl Plan {
         self.results.push((stub, call, word));
     }
 
+    /// A call that is not made leaves this where its argument points.
+    pub fn write(&mut self, stub: usize, argument: usize, offset: u64, bytes: u8, word: Word) {
+        self.writes.push((stub, argument, Cell { offset, bytes, word }));
+    }
+
     /// The same, with one allocation that fails.
     pub fn failing_at(mut self, allocation: u32) -> Self {
         self.failing = Some(allocation);
@@ -99,6 +111,12 @@ impl Plan {
 
     /// The text that the harness reads.
     pub fn text(&self) -> String {
+        let pointers = u8::from(self.pointers);
+        self.text_without_defaults() + &format!("numbers {}\npointers {pointers}\n", self.numbers)
+    }
+
+    /// The same without what stubs return that nothing is said of.
+    pub fn text_without_defaults(&self) -> String {
         let mut text = String::new();
         for (number, block) in self.blocks.iter().enumerate() {
             let _ = writeln!(text, "block {number} {}", block.size);
@@ -117,7 +135,10 @@ impl Plan {
         for (stub, call, word) in &self.results {
             let _ = writeln!(text, "result {stub} {call} {}", shown(*word));
         }
-        let _ = writeln!(text, "numbers {}\npointers {}", self.numbers, u8::from(self.pointers));
+        self.unmade.iter().for_each(|stub| _ = writeln!(text, "unmade {stub}"));
+        for (stub, argument, Cell { offset, bytes, word }) in &self.writes {
+            let _ = writeln!(text, "write {stub} {argument} {offset} {bytes} {}", shown(*word));
+        }
         if let Some(errno) = self.errno {
             let _ = writeln!(text, "errno {errno}");
         }
@@ -133,6 +154,7 @@ fn shown(word: Word) -> String {
         Word::Number(value) => value.to_string(),
         Word::Block(block) => format!("@{block}"),
         Word::Function => "!".to_owned(),
+        Word::Fresh => "+".to_owned(),
     }
 }
 
@@ -150,8 +172,11 @@ mod tests {
         plan.argument(0, Word::Block(outer));
         plan.variable(3, 0, 8, Word::Function);
         plan.result(1, 2, Word::Number(u64::MAX));
+        plan.unmade.insert(4);
+        plan.write(4, 1, 0, 8, Word::Block(inner));
+        plan.write(4, 2, 8, 8, Word::Fresh);
         let expected = "block 0 16\nblock 1 28\nset 0 8 8 0\nset 1 24 4 7\nvariable 3 0 8 !\nargument 0 @0\n\
-                        result 1 2 18446744073709551615\nnumbers -1\npointers 0\nerrno 2\nfail 2\n";
+                        result 1 2 18446744073709551615\nunmade 4\nwrite 4 1 0 8 @1\nwrite 4 2 8 8 +\nerrno 2\nfail 2\nnumbers -1\npointers 0\n";
         assert_eq!(plan.text(), expected);
     }
 }

@@ -56,8 +56,12 @@ pub struct Run {
     pub lost: Option<u64>,
     /// A stub that was given the lost memory and might take it.
     pub handed_to: Option<usize>,
+    /// Stubs that were given the lost memory, all of functions that leave it to their caller, as the analysis says.
+    pub trusted: BTreeSet<usize>,
     /// Stubs that were called.
     pub called: BTreeSet<usize>,
+    /// A stub returned what the plan says of all stubs: another such result may lead elsewhere.
+    pub used_defaults: bool,
 }
 
 /// Options of LeakSanitizer. Stacks are complete, also through libraries without frame pointers.
@@ -116,7 +120,16 @@ impl Built {
         let finished = Starter::new(limits, lifeline.clone()).start(self, plan)?;
         let report = String::from_utf8_lossy(&finished.stderr);
         let ended = ended(&finished, &report);
-        let mut run = Run { ended, lost: None, handed_to: None, called: called(&report) };
+        let is_overdue = ended == Ended::TimedOut;
+        let used_defaults = is_overdue || marks(&report, "defaults ").next().is_some();
+        let mut run = Run {
+            ended,
+            lost: None,
+            handed_to: None,
+            trusted: BTreeSet::new(),
+            called: called(&report),
+            used_defaults,
+        };
         if matches!(run.ended, Ended::Returned { .. }) {
             self.judge(&mut run, &report, wanted);
         }
@@ -132,9 +145,15 @@ impl Built {
                 continue;
             }
             for (block, bytes) in leak.blocks {
-                match seen.iter().find(|(_, address)| *address == block) {
-                    Some((stub, _)) => run.handed_to = run.handed_to.or(Some(*stub)),
-                    None => run.lost = run.lost.or(Some(bytes)),
+                let given: BTreeSet<usize> =
+                    seen.iter().filter(|(_, address)| *address == block).map(|(stub, _)| *stub).collect();
+                let is_trusted = |stub: &usize| self.stubs.get(*stub).is_some_and(|stub| stub.is_trusted);
+                match given.iter().find(|stub| !is_trusted(stub)).or(given.first()) {
+                    None => (run.lost, run.trusted) = (run.lost.or(Some(bytes)), BTreeSet::new()),
+                    Some(stub) if is_trusted(stub) && run.lost.is_none() => {
+                        (run.lost, run.trusted) = (Some(bytes), given);
+                    }
+                    Some(stub) => run.handed_to = run.handed_to.or(Some(*stub)),
                 }
             }
         }
@@ -184,11 +203,11 @@ fn ended(finished: &Finished, report: &str) -> Ended {
     }
     // A pointer that was never allocated was freed.
     if report.contains("LeakSanitizer: CHECK failed") {
-        return Ended::Crashed { signal: 0, at: 0 };
+        return Ended::Crashed { signal: 0, at: 0, call: None };
     }
     if let Some(crash) = marks(report, "crashed ").next() {
         let signal = crash.first().and_then(|signal| i32::try_from(*signal).ok()).unwrap_or(0);
-        return Ended::Crashed { signal, at: crash.get(1).copied().unwrap_or(0) };
+        return Ended::Crashed { signal, at: crash.get(1).copied().unwrap_or(0), call: call(crash.get(3)) };
     }
     if finished.is_overdue || finished.status.signal() == Some(SIGXCPU) {
         return Ended::TimedOut;
@@ -197,12 +216,19 @@ fn ended(finished: &Finished, report: &str) -> Ended {
         let allocations = marks(report, "returned ").next().and_then(|numbers| u32::try_from(*numbers.get(1)?).ok());
         return Ended::Returned { allocations: allocations.unwrap_or(0) };
     }
+    let end = marks(report, "ended ").next();
+    let is_ended = end.is_some();
     match (finished.status.signal(), finished.status.code()) {
-        _ if marks(report, "ended ").next().is_some() => Ended::Exited,
-        (Some(signal), _) => Ended::Crashed { signal, at: 0 },
+        _ if is_ended => Ended::Exited { call: end.and_then(|numbers| call(numbers.get(1))) },
+        (Some(signal), _) => Ended::Crashed { signal, at: 0, call: None },
         (None, Some(code)) if report.contains("caulk: ") => Ended::Failed(format!("the harness ended with {code}")),
-        _ => Ended::Exited,
+        _ => Ended::Exited { call: None },
     }
+}
+
+/// The number of a call, which a report counts from 1.
+fn call(number: Option<&u64>) -> Option<usize> {
+    number.and_then(|number| usize::try_from(*number).ok()?.checked_sub(1))
 }
 
 fn is_sanitizer_failure(line: &str) -> bool {

@@ -27,6 +27,13 @@ size_t __sanitizer_get_allocated_size(const volatile void *);
 #define MAX_BLOCKS 20000
 #define MAX_RESULTS 512
 #define MAX_ARGUMENTS 32
+#define MAX_UNMADE 1024
+#define MAX_WRITES 512
+#define REGISTER_ARGUMENTS 6
+#define MAX_SEEN_ARGUMENTS 32
+/* Words of the frame in which registers are kept, and where the caller's arguments on the stack begin. */
+#define STACK_ARGUMENTS (24 + 2)
+#define STUB_BYTES 256
 #define MAX_SEEN 8192
 #define PLAN_BYTES ((size_t)8 << 20)
 #define BLOCK_GAP 64
@@ -40,6 +47,9 @@ extern const unsigned caulk_variable_count;
 extern const unsigned caulk_stub_count;
 extern const char *const caulk_stub_names[];
 extern unsigned caulk_stub_calls[], caulk_stub_uses[];
+extern const char caulk_stub_kinds[], caulk_stub_counts[], caulk_stub_known[];
+/* Where the function begins and ends, if its calls can be decided one by one. */
+extern char caulk_target_begin[] __attribute__((weak)), caulk_target_end[] __attribute__((weak));
 long caulk_invoke(void);
 
 long caulk_arguments[MAX_ARGUMENTS];
@@ -51,8 +61,15 @@ static char *stack_top;
 static char *blocks[MAX_BLOCKS];
 static struct { unsigned stub, call; long value; int is_used; } results[MAX_RESULTS];
 static unsigned result_count;
+static unsigned unmade[MAX_UNMADE], unmade_count;
+static struct { unsigned stub, argument; long offset, bytes, value; int is_fresh; } writes[MAX_WRITES];
+static unsigned write_count;
+/* The call of the function that was made last, from 1. */
+static unsigned last_call;
 static long stub_number;
 static int stub_pointer;
+/* Whether any of the two was asked for. */
+static int is_default_used;
 static unsigned failing, allocations;
 static int failure_errno = EIO;
 static struct { unsigned stub; unsigned long block; } seen[MAX_SEEN];
@@ -65,6 +82,15 @@ __attribute__((noreturn)) static void leave(int status)
 {
 	for (;;)
 		syscall(SYS_exit_group, status);
+}
+
+static void say(const char *format, ...);
+
+/* Said of every run that ends by itself. */
+static void say_defaults(void)
+{
+	if (is_default_used)
+		say("caulk: defaults 1\n");
 }
 
 static void say(const char *format, ...)
@@ -95,6 +121,7 @@ static char *new_block(size_t size)
 /* What a function pointer of the plan leads to. */
 static long nothing(void)
 {
+	is_default_used = 1;
 	return stub_number;
 }
 
@@ -168,6 +195,22 @@ static void read_line(void)
 			results[result_count].stub = stub;
 			results[result_count].call = call;
 			results[result_count++].value = what;
+		}
+	} else if (is_at("unmade")) {
+		long stub = number();
+		if (unmade_count < MAX_UNMADE)
+			unmade[unmade_count++] = stub;
+	} else if (is_at("write")) {
+		long stub = number(), argument = number(), offset = number(), bytes = number();
+		int is_fresh = *at == ' ' && at[1] == '+';
+		long what = is_fresh ? 0 : value();
+		if (write_count < MAX_WRITES && argument >= 0 && argument < REGISTER_ARGUMENTS) {
+			writes[write_count].stub = stub;
+			writes[write_count].argument = argument;
+			writes[write_count].offset = offset;
+			writes[write_count].bytes = bytes;
+			writes[write_count].is_fresh = is_fresh;
+			writes[write_count++].value = what;
 		}
 	} else if (is_at("numbers")) {
 		stub_number = number();
@@ -256,6 +299,18 @@ int caulk_scripted(unsigned stub, long *result)
 	return 0;
 }
 
+int caulk_is_own(long);
+long caulk_resized(long, size_t);
+
+/* Memory that the caller must free. */
+static long fresh_block(void)
+{
+	void *fresh = malloc(STUB_BYTES);
+	if (fresh)
+		memset(fresh, 0, STUB_BYTES);
+	return (long)fresh;
+}
+
 /* A function without a body. `kind`: 'n' returns a number, 'p' a pointer, 'a' fresh memory that the caller must free. */
 long caulk_stub(unsigned stub, char kind, int is_known, const long *arguments, int count)
 {
@@ -263,18 +318,45 @@ long caulk_stub(unsigned stub, char kind, int is_known, const long *arguments, i
 	if (caulk_is_running && !is_known)
 		for (int i = 0; i < count; i++)
 			caulk_note_reachable(stub, arguments[i], 0);
-	if (caulk_scripted(stub, &result))
+	if (caulk_scripted(stub, &result)) {
+		/* Memory of the caller's own that begins as the plan says. */
+		if (kind == 'a' && caulk_is_own(result))
+			return caulk_resized(result, FRESH_BYTES);
 		return result;
-	caulk_stub_uses[stub]++;
-	if (kind == 'a') {
-		void *fresh = malloc(256);
-		if (fresh)
-			memset(fresh, 0, 256);
-		return (long)fresh;
 	}
+	caulk_stub_uses[stub]++;
+	if (kind == 'a')
+		return fresh_block();
+	is_default_used = 1;
 	if (kind == 'p')
 		return stub_pointer ? (long)new_block(FRESH_BYTES) : 0;
 	return stub_number;
+}
+
+/* A call of the function: whether it is not made. Then the first word is what it returns. `words` are the registers with arguments. */
+long caulk_site(unsigned stub, long *words)
+{
+	int is_made = 1;
+	if (!caulk_is_running)
+		return 0;
+	for (unsigned i = 0; i < unmade_count; i++)
+		if (unmade[i] == stub)
+			is_made = 0;
+	if (is_made) {
+		last_call = stub + 1;
+		return 0;
+	}
+	long all[MAX_SEEN_ARGUMENTS];
+	int count = caulk_stub_counts[stub] - '0';
+	for (int i = 0; i < count && i < MAX_SEEN_ARGUMENTS; i++)
+		all[i] = i < REGISTER_ARGUMENTS ? words[i] : words[STACK_ARGUMENTS + i - REGISTER_ARGUMENTS];
+	long result = caulk_stub(stub, caulk_stub_kinds[stub], caulk_stub_known[stub] == '1', all, count);
+	for (unsigned i = 0; i < write_count; i++)
+		if (writes[i].stub == stub && words[writes[i].argument] >= 4096)
+			put((char *)words[writes[i].argument] + writes[i].offset, writes[i].bytes,
+			    writes[i].is_fresh ? fresh_block() : writes[i].value);
+	words[0] = result;
+	return 1;
 }
 
 /* Whether this allocation is the one that must fail. */
@@ -305,9 +387,17 @@ long caulk_resized(long pointer, size_t size)
 	return (long)fresh;
 }
 
+/* Which call of the function the program is in, from 1; 0 if it is in the function itself. */
+static unsigned current_call(unsigned long pc)
+{
+	int is_own = caulk_target_begin && pc >= (unsigned long)caulk_target_begin && pc < (unsigned long)caulk_target_end;
+	return is_own ? 0 : last_call;
+}
+
 void caulk_ended(long status)
 {
-	say("caulk: ended %ld\n", status);
+	say_defaults();
+	say("caulk: ended %ld %u\n", status, current_call((unsigned long)__builtin_return_address(0)));
 	leave(71);
 }
 
@@ -322,7 +412,9 @@ static void crashed(int signal, siginfo_t *info, void *context)
 	pc = ((ucontext_t *)context)->uc_mcontext.pc;
 #endif
 	extern char __executable_start[];
-	say("caulk: crashed %d 0x%lx 0x%lx\n", signal, pc - (unsigned long)__executable_start, (unsigned long)info->si_addr);
+	say_defaults();
+	say("caulk: crashed %d 0x%lx 0x%lx %u\n", signal, pc - (unsigned long)__executable_start, (unsigned long)info->si_addr,
+	    current_call(pc));
 	leave(70);
 }
 
@@ -377,6 +469,7 @@ int main(int count, char **words)
 	for (unsigned i = 0; i < caulk_stub_count; i++)
 		if (caulk_stub_uses[i])
 			say("caulk: called %u\n", i);
+	say_defaults();
 	say("caulk: checked %d\n", leaks);
 	leave(0);
 }

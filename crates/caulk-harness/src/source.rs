@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::sites::Site;
 use crate::system::{ALLOCATORS, DEALLOCATORS, ENDING, FORBIDDEN};
 
 /// How a value is passed.
@@ -31,18 +32,20 @@ pub struct Target {
 }
 
 /// What stands for a function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StubKind {
     /// Nothing defines it.
     Returns(StubResult),
     /// Nothing defines it; returns a floating-point number.
     Float,
-    /// A variable that nothing defines.
-    Variable,
+    /// A variable that nothing defines; of each thread its own, where units declare it so.
+    Variable { is_thread_local: bool },
     /// A function of the system or of the project that is called, unless a plan says what it returns. If there is none, a stub.
     Wrapped { kind: StubResult },
     /// A function of the project that is there, and is not called.
     Replaced { kind: StubResult },
+    /// One call in the function that is run, with so many words of arguments: made, unless a plan says that it is not.
+    Call { kind: StubResult, site: Site, arguments: usize },
 }
 
 /// What a stub returns when a plan does not say.
@@ -72,9 +75,23 @@ pub struct Stub {
     pub is_known: bool,
     /// The project has a body for it, which is not part of the harness.
     pub is_replaced: bool,
+    /// The analysis says that it leaves what it is given to its caller.
+    pub is_trusted: bool,
 }
 
 impl Stub {
+    pub(crate) fn site(&self) -> Option<&Site> {
+        match &self.kind {
+            StubKind::Call { site, .. } => Some(site),
+            _ => None,
+        }
+    }
+
+    /// Whether it stands for a symbol wherever that is used. A call has the name of what it calls, but is one place alone.
+    pub(crate) fn defines(&self, symbol: &str) -> bool {
+        self.site().is_none() && self.symbol == symbol
+    }
+
     pub(crate) fn is_wrapped(&self) -> bool {
         matches!(self.kind, StubKind::Wrapped { .. } | StubKind::Replaced { .. })
     }
@@ -125,7 +142,20 @@ fn declare_stubs(text: &mut String, stubs: &[Stub]) {
     let _ = writeln!(text, "unsigned caulk_stub_calls[{0}], caulk_stub_uses[{0}];", stubs.len() + 1);
     text.push_str("const char *const caulk_stub_names[] = {\n");
     stubs.iter().for_each(|stub| _ = writeln!(text, "\t{},", quoted(&stub.symbol)));
-    text.push_str("\t0\n};\n\n");
+    text.push_str("\t0\n};\n");
+    // What `caulk_site` must know of a call.
+    let letter = |stub: &Stub| match stub.kind {
+        StubKind::Call { kind, .. } => kind.letter(),
+        _ => '-',
+    };
+    let _ = writeln!(text, "const char caulk_stub_kinds[] = \"{}\";", stubs.iter().map(letter).collect::<String>());
+    let count = |stub: &Stub| match stub.kind {
+        StubKind::Call { arguments, .. } => char::from(b'0' + arguments.min(MAX_STUB_ARGUMENTS) as u8),
+        _ => '-',
+    };
+    let _ = writeln!(text, "const char caulk_stub_counts[] = \"{}\";", stubs.iter().map(count).collect::<String>());
+    let known = |stub: &Stub| if stub.is_known { '1' } else { '0' };
+    let _ = writeln!(text, "const char caulk_stub_known[] = \"{}\";\n", stubs.iter().map(known).collect::<String>());
 }
 
 fn declare_variables(text: &mut String, variables: &[String]) {
@@ -139,6 +169,8 @@ fn declare_variables(text: &mut String, variables: &[String]) {
     text.push_str("\t0\n};\n\n");
 }
 
+/// Arguments that the stub of a call sees, as many as `runtime.c`.
+const MAX_STUB_ARGUMENTS: usize = 32;
 const ARGUMENTS: &str = "long a, long b, long c, long d, long e, long f";
 /// Room for a variable that nothing defines.
 const VARIABLE_BYTES: usize = 1 << 16;
@@ -150,10 +182,14 @@ fn define_stub(text: &mut String, number: usize, stub: &Stub) {
     };
     let is_known = u8::from(stub.is_known);
     let kind = match stub.kind {
-        StubKind::Variable => {
+        // The assembly of the function has it.
+        StubKind::Call { .. } => return,
+        StubKind::Variable { is_thread_local } => {
+            // The linker refuses a plain variable in the place of such a one.
+            let thread = if is_thread_local { "__thread " } else { "" };
             let _ = writeln!(
                 text,
-                "__attribute__((weak, aligned(64))) char caulk_stub_{number}[{VARIABLE_BYTES}] __asm__({symbol});"
+                "__attribute__((weak, aligned(64))) {thread}char caulk_stub_{number}[{VARIABLE_BYTES}] __asm__({symbol});"
             );
             return;
         }

@@ -112,7 +112,7 @@ pub(crate) const DEALLOCATORS: &[&str] = &["free", "_ZdlPv", "_ZdaPv", "_ZdlPvm"
 /// Functions whose result depends on nothing but their arguments and memory: a plan must not decide it. Those of `<string.h>` and the like
 /// that the compiler does not mark.
 pub fn may_be_scripted(name: &str) -> bool {
-    let is_text = ["str", "mem", "wcs", "to", "is"].iter().any(|prefix| name.starts_with(prefix));
+    let is_text = ["str", "mem", "wcs", "to", "is", "ato"].iter().any(|prefix| name.starts_with(prefix));
     let is_known = ENDING.contains(&name) || ALLOCATORS.iter().any(|(own, _)| *own == name);
     let is_printing = name.ends_with("printf") || name.starts_with("__") || name == "free" || name.starts_with("_Z");
     !(is_text || is_known || is_printing)

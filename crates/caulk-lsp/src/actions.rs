@@ -29,7 +29,7 @@ pub(crate) fn actions(engine: &dyn Engine, asked: &CodeActionParams) -> Vec<Code
         };
         if let Some(title) = engine.proposed(&finding.fingerprint) {
             actions.push(CodeAction {
-                data: Some(json!({ "fingerprint": finding.fingerprint })),
+                data: Some(json!({ "fingerprint": finding.fingerprint, "uri": asked.text_document.uri })),
                 is_preferred: Some(true),
                 ..own(format!("Fix, after a check: {title}"), Some(CodeActionKind::QUICKFIX))
             });

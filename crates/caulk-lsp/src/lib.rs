@@ -12,6 +12,7 @@ mod actions;
 mod buffers;
 mod diagnostics;
 mod place;
+mod projects;
 mod server;
 mod worker;
 

@@ -1,17 +1,21 @@
 //! The thread that talks to the editor: messages in their order, what can be answered at once, and the rest as jobs.
 
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{
-    Cancel, DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, DidSaveTextDocument, Initialized,
-    Notification as _,
+    Cancel, DidChangeTextDocument, DidChangeWorkspaceFolders, DidCloseTextDocument, DidOpenTextDocument,
+    DidSaveTextDocument, Exit, Initialized, Notification as _,
 };
-use lsp_types::request::{CodeActionRequest, CodeActionResolveRequest, ExecuteCommand, HoverRequest, Request as _};
+use lsp_types::request::{
+    CodeActionRequest, CodeActionResolveRequest, ExecuteCommand, HoverRequest, Request as _, Shutdown,
+};
 use lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionProviderCapability, ExecuteCommandOptions, HoverProviderCapability,
-    InitializeParams, NumberOrString, SaveOptions, ServerCapabilities, TextDocumentSyncCapability,
-    TextDocumentSyncKind, TextDocumentSyncOptions, TextDocumentSyncSaveOptions,
+    InitializeParams, NumberOrString, OneOf, SaveOptions, ServerCapabilities, TextDocumentSyncCapability,
+    TextDocumentSyncKind, TextDocumentSyncOptions, TextDocumentSyncSaveOptions, WorkspaceFoldersServerCapabilities,
+    WorkspaceServerCapabilities,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -20,6 +24,7 @@ use crate::Engine;
 use crate::actions::{EXPLAIN, REPORT};
 use crate::buffers::Buffers;
 use crate::place;
+use crate::projects::{self, Projects, folders};
 use crate::worker::{Job, Pending, Worker, cancelled, rule};
 
 #[derive(Debug, thiserror::Error)]
@@ -32,13 +37,15 @@ pub enum ServeError {
     Initialize(#[from] serde_json::Error),
 }
 
-/// Serves an editor until it says that this is enough. `make` is called in the thread that works.
-pub fn serve<E: Engine>(make: impl FnOnce() -> E + Send + 'static, version: &str) -> Result<(), ServeError> {
+/// Serves an editor until it says that this is enough. `make` is called in the thread that works, for each folder that the editor has open, or once
+/// without one for the project of the current directory.
+pub fn serve<E: Engine>(make: impl Fn(Option<&Path>) -> E + Send + 'static, version: &str) -> Result<(), ServeError> {
     let (connection, threads) = Connection::stdio();
     let (id, params) = connection.initialize_start()?;
     let params: InitializeParams = serde_json::from_value(params)?;
     let answer = json!({ "capabilities": capabilities(), "serverInfo": { "name": "caulk", "version": version } });
     connection.initialize_finish(id, answer)?;
+    let folders = folders(&params);
     let window = params.capabilities.window;
     let shows_progress = window.and_then(|w| w.work_done_progress).unwrap_or(false);
     let pending = Pending::default();
@@ -47,12 +54,12 @@ pub fn serve<E: Engine>(make: impl FnOnce() -> E + Send + 'static, version: &str
         let (sender, pending) = (connection.sender.clone(), pending.clone());
         std::thread::spawn(move || {
             let send = Box::new(move |message: Message| drop(sender.send(message)));
-            let (engine, shown) = (make(), Vec::new());
-            Worker { engine, send, pending, shows_progress, shown, analyses: 0 }.run(&queue);
+            let projects = Projects::new(Box::new(make), &folders);
+            Worker { projects, send, pending, shows_progress, shown: Vec::new(), analyses: 0 }.run(&queue);
         })
     };
     let mut server = Server { connection, jobs, buffers: Buffers::default(), pending };
-    server.analyse();
+    server.analyse(None);
     let result = server.run();
     // When no more jobs can come, the other thread ends when its work is done.
     drop(server);
@@ -79,6 +86,13 @@ fn capabilities() -> ServerCapabilities {
             commands: vec![EXPLAIN.to_owned(), REPORT.to_owned()],
             ..ExecuteCommandOptions::default()
         }),
+        workspace: Some(WorkspaceServerCapabilities {
+            workspace_folders: Some(WorkspaceFoldersServerCapabilities {
+                supported: Some(true),
+                change_notifications: Some(OneOf::Left(true)),
+            }),
+            file_operations: None,
+        }),
         ..ServerCapabilities::default()
     }
 }
@@ -94,12 +108,13 @@ impl Server {
     fn run(&mut self) -> Result<(), ServeError> {
         while let Ok(message) = self.connection.receiver.recv() {
             match message {
-                Message::Request(request) => {
-                    if self.connection.handle_shutdown(&request)? {
-                        return Ok(());
-                    }
-                    self.request(request);
+                Message::Request(request) if request.method == Shutdown::METHOD => {
+                    let _ = self.connection.sender.send(Message::Response(Response::new_ok(request.id, ())));
+                    self.wait_for_exit();
+                    return Ok(());
                 }
+                Message::Request(request) => self.request(request),
+                Message::Notification(notification) if notification.method == Exit::METHOD => return Ok(()),
                 Message::Notification(notification) => self.notification(notification),
                 Message::Response(_) => {}
             }
@@ -107,9 +122,24 @@ impl Server {
         Ok(())
     }
 
-    /// Asks for an analysis of the project as the editor shows it.
-    fn analyse(&self) {
-        self.job(Job::Analyse(self.buffers.unsaved()));
+    /// After `shutdown`: replies to requests of ours may still come, that a progress is shown for instance.
+    fn wait_for_exit(&self) {
+        while let Ok(message) = self.connection.receiver.recv() {
+            match message {
+                Message::Notification(notification) if notification.method == Exit::METHOD => return,
+                Message::Request(request) => {
+                    let text = "the server is shutting down".to_owned();
+                    let refused = Response::new_err(request.id, ErrorCode::InvalidRequest as i32, text);
+                    let _ = self.connection.sender.send(Message::Response(refused));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Asks for an analysis of projects as the editor shows them: of that which a saved file belongs to, or of all.
+    fn analyse(&self, saved: Option<PathBuf>) {
+        self.job(Job::Analyse { texts: self.buffers.unsaved(), saved });
     }
 
     fn job(&self, job: Job) {
@@ -161,7 +191,16 @@ impl Server {
                 let saved: Option<lsp_types::DidSaveTextDocumentParams> = params(notification);
                 if let Some(saved) = saved {
                     self.buffers.save(&saved.text_document.uri);
-                    self.analyse();
+                    self.analyse(place::path(&saved.text_document.uri));
+                }
+            }
+            DidChangeWorkspaceFolders::METHOD => {
+                let changed: Option<lsp_types::DidChangeWorkspaceFoldersParams> = params(notification);
+                if let Some(lsp_types::DidChangeWorkspaceFoldersParams { event }) = changed {
+                    let opened = event.added.iter().filter_map(projects::path).collect();
+                    let closed = event.removed.iter().filter_map(projects::path).collect();
+                    self.job(Job::Folders { opened, closed });
+                    self.analyse(None);
                 }
             }
             Cancel::METHOD => _ = params(notification).map(|cancel| self.cancel(cancel)),
@@ -196,7 +235,8 @@ fn params<T: DeserializeOwned>(notification: Notification) -> Option<T> {
 fn command(request: Request) -> Parsed<Job> {
     let (id, params): (RequestId, lsp_types::ExecuteCommandParams) = parse(request)?;
     if params.command == REPORT {
-        return Ok(Job::Report { id });
+        let uri = params.arguments.first().and_then(Value::as_str).and_then(|text| text.parse().ok());
+        return Ok(Job::Report { id, uri });
     }
     let is_ours = params.command == EXPLAIN;
     let arguments: Vec<Value> = params.arguments;

@@ -1,6 +1,7 @@
 //! The thread that has the engine: analyses the project and answers what rests on that, one after the other.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -8,8 +9,8 @@ use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response}
 use lsp_types::notification::{LogMessage, Progress, PublishDiagnostics, ShowMessage};
 use lsp_types::request::{Request as _, WorkDoneProgressCreate};
 use lsp_types::{
-    CodeAction, CodeActionParams, Hover, HoverContents, LogMessageParams, MarkupContent, MarkupKind, MessageType,
-    ProgressParams, ProgressParamsValue, ProgressToken, PublishDiagnosticsParams, ShowMessageParams, Uri,
+    CodeAction, CodeActionParams, Diagnostic, Hover, HoverContents, LogMessageParams, MarkupContent, MarkupKind,
+    MessageType, ProgressParams, ProgressParamsValue, ProgressToken, PublishDiagnosticsParams, ShowMessageParams, Uri,
     WorkDoneProgress, WorkDoneProgressBegin, WorkDoneProgressCreateParams, WorkDoneProgressEnd,
 };
 use serde::Serialize;
@@ -18,11 +19,21 @@ use serde_json::Value;
 use crate::actions;
 use crate::diagnostics::diagnostics;
 use crate::place;
+use crate::projects::Projects;
 use crate::{Engine, Texts};
 
 /// What the other thread asks for.
 pub(crate) enum Job {
-    Analyse(Texts),
+    /// With these texts in place of files; only the project of a file that was saved, or all.
+    Analyse {
+        texts: Texts,
+        saved: Option<PathBuf>,
+    },
+    /// Folders that the editor opened and closed.
+    Folders {
+        opened: Vec<PathBuf>,
+        closed: Vec<PathBuf>,
+    },
     /// The name under the cursor, and the place: file and line from 1.
     Hover {
         id: RequestId,
@@ -42,8 +53,10 @@ pub(crate) enum Job {
         id: RequestId,
         rule: String,
     },
+    /// Of the project of a document, or the first.
     Report {
         id: RequestId,
+        uri: Option<Uri>,
     },
 }
 
@@ -71,7 +84,7 @@ impl Pending {
 }
 
 pub(crate) struct Worker<E> {
-    pub engine: E,
+    pub projects: Projects<E>,
     pub send: Box<dyn Fn(Message) + Send>,
     pub pending: Pending,
     /// The editor shows progress.
@@ -94,24 +107,35 @@ impl<E: Engine> Worker<E> {
             }
             waiting.extend(jobs.try_iter());
             // Only the last of several analyses counts, and what is asked before it is asked of the state before.
-            let is_analysis = |job: &Job| matches!(job, Job::Analyse(_));
-            let later = waiting[1..].iter().any(is_analysis);
-            let job = waiting.remove(0);
-            if !(is_analysis(&job) && later) {
-                self.work(job);
+            let mut job = waiting.remove(0);
+            let later = waiting.iter_mut().find_map(|later| match later {
+                Job::Analyse { saved, .. } => Some(saved),
+                _ => None,
+            });
+            if let (Job::Analyse { saved, .. }, Some(later)) = (&mut job, later) {
+                // Another file was saved then: all are looked at.
+                if *saved != *later {
+                    *later = None;
+                }
+                continue;
             }
+            self.work(job);
         }
     }
 
     fn work(&mut self, job: Job) {
         match job {
-            Job::Analyse(texts) => self.analyse(&texts),
+            Job::Analyse { texts, saved } => self.analyse(&texts, saved.as_deref()),
+            Job::Folders { opened, closed } => {
+                opened.iter().for_each(|folder| self.projects.open(folder));
+                closed.iter().for_each(|folder| self.projects.close(folder));
+            }
             Job::Hover { id, name, uri, line } => {
                 let hover = self.hover(name.as_deref(), &uri, line);
                 self.answer(id, Ok(hover));
             }
             Job::Actions { id, asked } => {
-                let actions = actions::actions(&self.engine, &asked);
+                let actions = actions::actions(self.projects.of(Some(&asked.text_document.uri)), &asked);
                 self.answer(id, Ok(actions));
             }
             Job::Resolve { id, action } => {
@@ -120,34 +144,40 @@ impl<E: Engine> Worker<E> {
                     self.answer(id, resolved);
                 }
             }
-            Job::Report { id } => {
-                let report = self.engine.report();
+            Job::Report { id, uri } => {
+                let report = self.projects.of(uri.as_ref()).report();
                 self.answer(id, Ok(report));
             }
             Job::Explain { id, rule } => {
-                let page = self.engine.explain(&rule).ok_or_else(|| format!("there is no rule {rule:?}"));
+                let page = self.projects.of(None).explain(&rule).ok_or_else(|| format!("there is no rule {rule:?}"));
                 self.answer(id, page);
             }
         }
     }
 
-    fn analyse(&mut self, texts: &Texts) {
+    fn analyse(&mut self, texts: &Texts, saved: Option<&Path>) {
         self.analyses += 1;
         let token = ProgressToken::String(format!("caulk/{}", self.analyses));
         self.progress_begin(&token);
-        let result = self.engine.analyse(texts);
+        let results: Vec<Result<String, String>> =
+            self.projects.touched_by(saved).map(|engine| engine.analyse(texts)).collect();
         self.progress_end(&token);
-        match result {
-            Ok(message) => {
-                self.publish();
-                self.notify::<LogMessage>(LogMessageParams { typ: MessageType::INFO, message });
+        if results.iter().any(Result::is_ok) {
+            self.publish();
+        }
+        for result in results {
+            match result {
+                Ok(message) => self.notify::<LogMessage>(LogMessageParams { typ: MessageType::INFO, message }),
+                Err(message) => self.tell(MessageType::ERROR, message),
             }
-            Err(message) => self.tell(MessageType::ERROR, message),
         }
     }
 
     fn publish(&mut self) {
-        let now = diagnostics(&self.engine);
+        let mut now: BTreeMap<String, (Uri, Vec<Diagnostic>)> = BTreeMap::new();
+        for (name, (uri, found)) in self.projects.engines().flat_map(|engine| diagnostics(engine)) {
+            now.entry(name).or_insert_with(|| (uri, Vec::new())).1.extend(found);
+        }
         for uri in std::mem::take(&mut self.shown) {
             if !now.contains_key(uri.as_str()) {
                 self.notify::<PublishDiagnostics>(PublishDiagnosticsParams::new(uri, Vec::new(), None));
@@ -160,9 +190,10 @@ impl<E: Engine> Worker<E> {
     }
 
     fn hover(&self, name: Option<&str>, uri: &Uri, line: u32) -> Option<Hover> {
-        let function = name.and_then(|name| self.engine.function(name));
+        let engine = self.projects.of(Some(uri));
+        let function = name.and_then(|name| engine.function(name));
         let file = place::path(uri)?;
-        let allocation = self.engine.allocation(file.to_str()?, line);
+        let allocation = engine.allocation(file.to_str()?, line);
         let parts: Vec<String> = [function, allocation].into_iter().flatten().collect();
         let content = MarkupContent { kind: MarkupKind::Markdown, value: parts.join("\n\n---\n\n") };
         (!parts.is_empty()).then_some(Hover { contents: HoverContents::Markup(content), range: None })
@@ -172,11 +203,13 @@ impl<E: Engine> Worker<E> {
     fn resolve(&mut self, action: CodeAction) -> Result<CodeAction, String> {
         let fingerprint = action.data.as_ref().and_then(|data| data["fingerprint"].as_str()).map(str::to_owned);
         let Some(fingerprint) = fingerprint else { return Ok(action) };
+        let uri = action.data.as_ref().and_then(|data| data["uri"].as_str()).and_then(|text| text.parse::<Uri>().ok());
         let token = ProgressToken::String(format!("caulk/fix/{fingerprint}"));
         self.progress_begin(&token);
-        let fixed = self.engine.fix(&fingerprint);
+        let fixed = self.projects.of_mut(uri.as_ref()).fix(&fingerprint);
         self.progress_end(&token);
-        let edit = actions::edit(&self.engine, &fixed?).ok_or("the file of the fix cannot be named")?;
+        let edit =
+            actions::edit(self.projects.of(uri.as_ref()), &fixed?).ok_or("the file of the fix cannot be named")?;
         Ok(CodeAction { edit: Some(edit), ..action })
     }
 

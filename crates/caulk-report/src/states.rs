@@ -127,6 +127,7 @@ impl Narrator<'_> {
                 let name = unit.str(global.declaration.name.unwrap_or(global.declaration.symbol)).to_owned();
                 (name, self.target(global.unit, global.declaration.pointee))
             }
+            InputPlace::Local(_) => ("a local variable".to_owned(), None),
             InputPlace::Result { call, .. } => (self.sites.call(function, *call).callee, None),
             InputPlace::Cell { holder, offset } => {
                 let (name, target) = self.place_name(function, holder);

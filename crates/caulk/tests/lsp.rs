@@ -109,6 +109,49 @@ fn nonsense_is_refused_and_requests_can_be_cancelled() {
     client.stop();
 }
 
+#[test]
+fn each_open_folder_is_a_project() {
+    let database = |root: &std::path::Path| {
+        format!("[{{\"directory\":\"{}\",\"file\":\"a.c\",\"command\":\"cc -c a.c\"}}]", root.display())
+    };
+    let project = Project::new(&[("one/a.c", LEAK), ("two/a.c", LEAK), ("three/a.c", LEAK)]);
+    for folder in ["one", "two", "three"] {
+        let root = project.path(folder);
+        std::fs::write(root.join("compile_commands.json"), database(&root)).expect("writable");
+    }
+    let uri = |folder: &str| format!("file://{}", project.path(&format!("{folder}/a.c")).display());
+    let mut client = Client::start_in(&project, &["lsp", "--no-cache"], &["one", "two"]);
+    let first = client.diagnostics();
+    let second = client.diagnostics();
+    assert_eq!((&first["uri"], &second["uri"]), (&json!(uri("one")), &json!(uri("two"))));
+    // A fix is made in the project of the file, though both have a finding of that name.
+    let leak = &second["diagnostics"][0];
+    let asked =
+        json!({ "textDocument": { "uri": uri("two") }, "range": leak["range"], "context": { "diagnostics": [leak] } });
+    let actions = client.ask("textDocument/codeAction", asked)["result"].take();
+    let fixed = client.ask("codeAction/resolve", actions[0].clone());
+    assert_eq!(fixed["result"]["edit"]["changes"][&uri("two")][0]["newText"], "    free(p);\n", "{fixed}");
+    let folder = |name: &str| json!({ "uri": format!("file://{}", project.path(name).display()), "name": name });
+    let event = json!({ "added": [folder("three")], "removed": [folder("one")] });
+    client.tell("workspace/didChangeWorkspaceFolders", json!({ "event": event }));
+    let gone = client.wait(|m| m["params"]["uri"] == uri("one").as_str());
+    assert_eq!(gone["params"]["diagnostics"], json!([]), "a closed folder has no diagnostics");
+    let third = client.wait(|m| m["params"]["uri"] == uri("three").as_str());
+    assert_eq!(third["params"]["diagnostics"].as_array().map(Vec::len), Some(1));
+    client.stop();
+}
+
+#[test]
+fn replies_after_shutdown_are_ignored() {
+    let project = leaking();
+    let mut client = Client::start(&project);
+    let answer = client.ask("shutdown", Value::Null);
+    assert!(answer.get("error").is_none(), "{answer}");
+    client.send(&json!({ "jsonrpc": "2.0", "id": "caulk/1", "result": null }));
+    assert_eq!(client.ask("textDocument/hover", json!({}))["error"]["code"], -32600);
+    client.leave();
+}
+
 /// What Neovim does with the server: open, see, fix, save, and see that it is gone.
 #[test]
 fn neovim_shows_and_fixes_a_leak() {

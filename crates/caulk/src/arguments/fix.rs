@@ -32,4 +32,8 @@ pub(crate) struct FixOptions {
 pub(crate) struct LspOptions {
     #[command(flatten)]
     pub check: CheckOptions,
+
+    /// What the command line said, before settings of a project were added: each folder that an editor has open has its own.
+    #[arg(skip)]
+    pub asked: Option<CheckOptions>,
 }

@@ -1,10 +1,9 @@
 //! `caulk lsp`: the project behind the server of the language server protocol.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
 
-use caulk_fix::propose;
 use caulk_frontend::Overlay;
 use caulk_lsp::{Engine, Replacement, Texts, serve};
 use caulk_report::source::SourceFile;
@@ -17,22 +16,37 @@ use crate::arguments::{CheckOptions, LspOptions};
 use crate::error::{Error, Exit};
 use crate::fixing;
 use crate::kept::Kept;
+use crate::settings::apply_in_folder;
 
 pub(crate) fn run(options: &LspOptions) -> Result<Exit, Error> {
-    let mut options = options.check.clone();
-    options.input.quiet = true;
-    options.input.kept = Kept::new();
-    serve(move || Project { options, checked: None }, env!("CARGO_PKG_VERSION"))
-        .map_err(|error| Error::Usage(error.to_string()))?;
+    let asked = options.asked.clone().unwrap_or_else(|| options.check.clone());
+    let here = options.check.clone();
+    let make = move |folder: Option<&Path>| match folder {
+        None => Project::new(Ok(here.clone()), &here),
+        Some(folder) => Project::new(apply_in_folder(&asked, folder).map_err(|error| error.to_string()), &asked),
+    };
+    serve(make, env!("CARGO_PKG_VERSION")).map_err(|error| Error::Usage(error.to_string()))?;
     Ok(Exit::Clean)
 }
 
 struct Project {
     options: CheckOptions,
+    /// Why its settings cannot be used.
+    trouble: Option<String>,
     checked: Option<Checked>,
 }
 
 impl Project {
+    fn new(options: Result<CheckOptions, String>, otherwise: &CheckOptions) -> Self {
+        let (mut options, trouble) = match options {
+            Ok(options) => (options, None),
+            Err(trouble) => (otherwise.clone(), Some(trouble)),
+        };
+        options.input.quiet = true;
+        options.input.kept = Kept::new();
+        Self { options, trouble, checked: None }
+    }
+
     fn finding(&self, fingerprint: &str) -> Option<(&Checked, &Finding)> {
         let checked = self.checked.as_ref()?;
         Some((checked, checked.report.findings.iter().find(|f| f.fingerprint == fingerprint)?))
@@ -41,6 +55,9 @@ impl Project {
 
 impl Engine for Project {
     fn analyse(&mut self, texts: &Texts) -> Result<String, String> {
+        if let Some(trouble) = &self.trouble {
+            return Err(trouble.clone());
+        }
         let start = Instant::now();
         self.options.input.overlay = Overlay::new(texts.clone());
         self.options.input.rules = self.options.input.rules.counting_apart();
@@ -90,7 +107,7 @@ impl Engine for Project {
 
     fn proposed(&self, fingerprint: &str) -> Option<String> {
         let (checked, finding) = self.finding(fingerprint)?;
-        propose(finding, &checked.sources).first().map(|proposal| proposal.title.clone())
+        fixing::proposals(checked, finding).first().map(|proposal| proposal.title.clone())
     }
 
     fn fix(&mut self, fingerprint: &str) -> Result<Vec<Replacement>, String> {

@@ -122,13 +122,16 @@ fn one_as_text((finding, Confirmation { outcome, runs, .. }): &(&Finding, Confir
     let what = format!("{}: {}", finding.loss, finding.title());
     let runs = count(*runs, "run", "runs");
     match outcome {
-        Outcome::Confirmed { bytes, stubs } => {
+        Outcome::Confirmed { bytes, stubs, trusted } => {
             text.line(format_args!("{what}: confirmed by execution"));
             let site = &finding.allocation.site;
             let size = count(usize::try_from(*bytes).unwrap_or(usize::MAX), "byte", "bytes");
             text.line(format_args!("  LeakSanitizer reports {size} allocated at {}:{} ({runs})", site.file, site.line));
             if !stubs.is_empty() {
                 text.line(format_args!("  stubs stood for {}", named(stubs)));
+            }
+            if !trusted.is_empty() {
+                text.line(format_args!("  given to {}: by the analysis, left to the caller", named(trusted)));
             }
         }
         Outcome::NotConfirmed(reason) => {
@@ -174,13 +177,17 @@ fn reasons(results: &[(&Finding, Confirmation)]) -> BTreeMap<&'static str, usize
 
 fn as_json(results: &[(&Finding, Confirmation)]) -> Value {
     let one = |(finding, Confirmation { outcome, runs, .. }): &(&Finding, Confirmation)| {
-        let (verdict, reason, detail, bytes, stubs) = match outcome {
-            Outcome::Confirmed { bytes, stubs } => ("confirmed", None, None, Some(bytes), stubs.as_slice()),
-            Outcome::NotConfirmed(reason) => ("notConfirmed", Some(reason.group()), reason.detail(), None, &[][..]),
+        let none: &[String] = &[];
+        let (verdict, reason, detail, bytes, stubs, trusted) = match outcome {
+            Outcome::Confirmed { bytes, stubs, trusted } => {
+                ("confirmed", None, None, Some(bytes), stubs.as_slice(), trusted.as_slice())
+            }
+            Outcome::NotConfirmed(reason) => ("notConfirmed", Some(reason.group()), reason.detail(), None, none, none),
         };
         json!({
             "fingerprint": finding.fingerprint, "title": finding.title(), "loss": finding.loss, "allocation": finding.allocation,
-            "verdict": verdict, "reason": reason, "detail": detail, "bytes": bytes, "stubs": stubs, "runs": runs,
+            "verdict": verdict, "reason": reason, "detail": detail, "bytes": bytes, "stubs": stubs, "trusted": trusted,
+            "runs": runs,
         })
     };
     let counts: Vec<Value> =

@@ -44,8 +44,19 @@ pub(crate) struct Memory<'a> {
     arguments: Vec<Option<Word>>,
     /// What calls return that must lead to memory which the path speaks of.
     results: BTreeMap<(u32, InstId), usize>,
+    /// What callees leave in variables of the function.
+    locals: Vec<LocalCell>,
     /// Types that are being filled, so that lists end.
     outer: Vec<TypeId>,
+}
+
+/// A piece of a variable of the function, as some callee leaves it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LocalCell {
+    pub local: InstId,
+    pub offset: u64,
+    pub bytes: u8,
+    pub word: Word,
 }
 
 /// Something that has an address.
@@ -53,12 +64,14 @@ pub(crate) struct Memory<'a> {
 enum Holder {
     Block(usize),
     Variable(usize),
+    Local(InstId),
 }
 
 impl<'a> Memory<'a> {
     pub(crate) fn new(program: &'a Program, variables: &'a [GlobalVarId], filling: Filling<'a>) -> Self {
         let (plan, arguments, outer) = (Plan::default(), Vec::new(), Vec::new());
-        Self { program, filling, variables, plan, arguments, results: BTreeMap::new(), outer }
+        let (results, locals) = (BTreeMap::new(), Vec::new());
+        Self { program, filling, variables, plan, arguments, results, locals, outer }
     }
 
     /// Makes the arguments of a function, and fills variables where that is wanted.
@@ -75,6 +88,13 @@ impl<'a> Memory<'a> {
         }
         if self.filling.variables {
             (0..self.variables.len()).for_each(|at| self.fill_variable(at));
+        }
+    }
+
+    /// What the result of a call leads to, by its type.
+    pub(crate) fn fill_result(&mut self, call: InstId, unit: UnitId, pointee: Pointee) {
+        if let Word::Block(block) = self.pointer(unit, pointee, self.filling.depth + 1) {
+            self.results.insert((0, call), block);
         }
     }
 
@@ -168,6 +188,10 @@ impl<'a> Memory<'a> {
         match holder {
             Holder::Block(block) => self.plan.set(block, offset, bytes, word),
             Holder::Variable(variable) => self.plan.variable(variable, offset, bytes, word),
+            Holder::Local(local) => {
+                self.locals.retain(|cell| (cell.local, cell.offset) != (local, offset));
+                self.locals.push(LocalCell { local, offset, bytes, word });
+            }
         }
     }
 
@@ -190,7 +214,7 @@ impl<'a> Memory<'a> {
                 };
                 self.put(holder, offset, bytes, Word::Number(number));
             }
-            (InputPlace::Global(_) | InputPlace::Result { .. }, _) => {}
+            (InputPlace::Global(_) | InputPlace::Local(_) | InputPlace::Result { .. }, _) => {}
         }
     }
 
@@ -208,12 +232,16 @@ impl<'a> Memory<'a> {
     fn word(&mut self, place: &InputPlace) -> Option<Word> {
         match place {
             InputPlace::Param(index) => *self.arguments.get(*index as usize)?,
-            InputPlace::Global(_) | InputPlace::Result { .. } => None,
+            InputPlace::Global(_) | InputPlace::Local(_) | InputPlace::Result { .. } => None,
             InputPlace::Cell { holder, offset } => {
                 let offset = u64::try_from(*offset).ok()?;
                 match self.pointed_to(holder)? {
                     Holder::Block(block) => self.plan.word(block, offset),
                     Holder::Variable(variable) => self.plan.variable_word(variable, offset),
+                    Holder::Local(local) => {
+                        let mut cells = self.locals.iter();
+                        cells.find(|cell| (cell.local, cell.offset) == (local, offset)).map(|cell| cell.word)
+                    }
                 }
             }
         }
@@ -223,6 +251,9 @@ impl<'a> Memory<'a> {
     fn pointed_to(&mut self, place: &InputPlace) -> Option<Holder> {
         if let InputPlace::Global(global) = place {
             return self.variables.iter().position(|own| own == global).map(Holder::Variable);
+        }
+        if let InputPlace::Local(local) = place {
+            return Some(Holder::Local(*local));
         }
         if let InputPlace::Result { nth, call } = place {
             return self.result(*nth, *call).map(Holder::Block);
@@ -236,7 +267,7 @@ impl<'a> Memory<'a> {
                 self.set_argument(*index, Word::Block(block));
                 Some(Holder::Block(block))
             }
-            InputPlace::Global(_) | InputPlace::Result { .. } => None,
+            InputPlace::Global(_) | InputPlace::Local(_) | InputPlace::Result { .. } => None,
             InputPlace::Cell { holder, offset } => {
                 let holder = self.pointed_to(holder)?;
                 let offset = u64::try_from(*offset).ok()?;
@@ -257,11 +288,11 @@ impl<'a> Memory<'a> {
         Some(block)
     }
 
-    /// The plan, and the blocks that results of calls point to.
-    pub(crate) fn finish(mut self) -> (Plan, BTreeMap<(u32, InstId), usize>) {
+    /// The plan, the blocks that results of calls point to, and what callees leave in variables of the function.
+    pub(crate) fn finish(mut self) -> (Plan, BTreeMap<(u32, InstId), usize>, Vec<LocalCell>) {
         for (index, word) in self.arguments.iter().enumerate() {
             self.plan.argument(index, word.unwrap_or(Word::Number(0)));
         }
-        (self.plan, self.results)
+        (self.plan, self.results, self.locals)
     }
 }

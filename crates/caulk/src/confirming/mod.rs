@@ -1,25 +1,26 @@
 //! Findings that are run: the path that stage two replayed becomes the inputs of a harness (`caulk-harness`), which is built with the
 //! project's own units and run until LeakSanitizer reports memory of the finding's place, or no inputs are left to try.
 
+mod calls;
 mod memory;
 mod replace;
 mod scope;
+mod search;
 mod tries;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use caulk_capture::CompileJob;
 use caulk_explore::{Exploration, InputPlace, InputValue, Inputs, Verdict};
 use caulk_files::Destination;
 use caulk_frontend::Clang;
 use caulk_harness::{
-    Builder, Built, Ended, HarnessLimits, Outcome, Plan, Reason, Request, Run, StubKind, StubResult, Target, Wanted,
+    Builder, Built, Ended, HarnessLimits, Outcome, Plan, Reason, Request, Stub, StubKind, StubResult, Target, Wanted,
     Word,
 };
-use caulk_ir::InstId;
 use caulk_ir::entity::Entity;
+use caulk_ir::{Body, InstId};
 use caulk_process::{Limits, Runner};
 use caulk_program::{FuncId, GlobalVarId, Program};
 use caulk_report::{Finding, shown_path};
@@ -27,8 +28,10 @@ use caulk_useflow::Analysis;
 
 use crate::commands::check::Checked;
 use crate::error::Error;
+use calls::Calls;
 use memory::Memory;
 use scope::{Scripted, Symbols};
+use search::{Choice, Search};
 use tries::{Try, tries};
 
 /// How much is tried for a finding. All bounds but that of one run are counts, so that the answer does not depend on time.
@@ -63,10 +66,21 @@ impl Confirmation {
         Self { outcome: Outcome::NotConfirmed(reason), runs: 0, harness: None }
     }
 
+    fn of(built: Built, runs: usize, best: Option<Best>) -> Self {
+        let (outcome, plan) = match best {
+            Some((_, outcome, plan)) => (outcome, plan),
+            None => (Outcome::NotConfirmed(Reason::Failed("nothing was run".to_owned())), Plan::default()),
+        };
+        Self { outcome, runs, harness: Some((built, plan)) }
+    }
+
     /// Whether stubs in the place of functions may help.
     fn wants_stubs(&self) -> bool {
         let Outcome::NotConfirmed(reason) = &self.outcome else { return false };
-        matches!(reason, Reason::NotLost | Reason::Crashed(_) | Reason::Exited | Reason::TimedOut(_))
+        matches!(
+            reason,
+            Reason::NotLost | Reason::HandedToStub(_) | Reason::Crashed(_) | Reason::Exited | Reason::TimedOut(_)
+        )
     }
 
     /// This answer, or that of runs with stubs if they confirm the finding: else what happened without them says more.
@@ -92,6 +106,8 @@ pub(crate) struct Session<'a> {
 /// The path of a finding.
 struct PathOf {
     function: FuncId,
+    /// Where the memory is allocated.
+    allocation: InstId,
     inputs: Inputs,
 }
 
@@ -121,25 +137,68 @@ impl<'a> Session<'a> {
             Ok(parts) => parts,
             Err(why) => return Confirmation::without_run(Reason::Unsupported(why)),
         };
-        let scripted = scope::scripted(self.program(), self.analysis(), path.function, &path.inputs);
-        let errno = scope::errno(self.program(), path.function, &path.inputs);
+        let calls = Calls::of(self.program(), self.analysis(), path.function);
+        match self.by_calls(&path, &parts, &calls, finding) {
+            Some(found) if !found.wants_stubs() => found,
+            Some(found) => match self.with_replaced(&path, &parts, finding) {
+                Some(other) => found.or_confirmed_by(other),
+                None => found,
+            },
+            None => self.by_functions(&path, &parts, finding),
+        }
+    }
+
+    /// Calls of the function are left out or made one by one; None where that is not possible.
+    fn by_calls(&mut self, path: &PathOf, parts: &Parts, calls: &Calls, finding: &Finding) -> Option<Confirmation> {
+        let built = match self.build(parts, &calls.stubs) {
+            Ok(built) => built,
+            Err(reason) => return Some(Confirmation::without_run(reason)),
+        };
+        if !built.has_calls() {
+            return None;
+        }
+        let wanted = self.wanted(finding);
         let subject = Subject {
             program: self.program(),
-            path: &path,
-            parts: &parts,
-            scripted: &scripted,
-            decides_results: false,
-            errno,
+            analysis: self.analysis(),
+            path,
+            parts,
+            by: By::Calls(calls),
+            errno: scope::errno(self.program(), path.function, &path.inputs),
         };
-        let first = self.build_and_try(&subject, finding);
+        let (runs, best) = self.try_calls(&built, &subject, calls, &wanted, finding.needs_alloc_failure);
+        Some(Confirmation::of(built, runs, best))
+    }
+
+    /// Functions of other units are called or replaced, wherever they are called from.
+    fn by_functions(&mut self, path: &PathOf, parts: &Parts, finding: &Finding) -> Confirmation {
+        let scripted = scope::scripted(self.program(), self.analysis(), path.function, &path.inputs);
+        let errno = scope::errno(self.program(), path.function, &path.inputs);
+        let by = By::Functions { scripted: &scripted, decides_results: false };
+        let subject = Subject { program: self.program(), analysis: self.analysis(), path, parts, by, errno };
+        let first = self.build_and_try(&subject, &scripted, finding);
         if !first.wants_stubs() {
             return first;
         }
-        let Some(scripted) = replace::replaced(self.program(), self.analysis(), path.function, &scripted) else {
-            return first;
-        };
-        let subject = Subject { scripted: &scripted, decides_results: true, ..subject };
-        first.or_confirmed_by(self.build_and_try(&subject, finding))
+        match self.with_replaced(path, parts, finding) {
+            Some(other) => first.or_confirmed_by(other),
+            None => first,
+        }
+    }
+
+    /// Functions of other units are not called; None where there are none.
+    fn with_replaced(&mut self, path: &PathOf, parts: &Parts, finding: &Finding) -> Option<Confirmation> {
+        let scripted = scope::scripted(self.program(), self.analysis(), path.function, &path.inputs);
+        let scripted = replace::replaced(self.program(), self.analysis(), path.function, &scripted)?;
+        let errno = scope::errno(self.program(), path.function, &path.inputs);
+        let by = By::Functions { scripted: &scripted, decides_results: true };
+        let subject = Subject { program: self.program(), analysis: self.analysis(), path, parts, by, errno };
+        Some(self.build_and_try(&subject, &scripted, finding))
+    }
+
+    fn wanted(&self, finding: &Finding) -> Wanted {
+        let file = self.checked.analysed.read.root.join(&finding.allocation.site.file);
+        Wanted { file, line: finding.allocation.site.line }
     }
 
     fn parts(&self, path: &PathOf) -> Result<Parts, String> {
@@ -150,13 +209,12 @@ impl<'a> Session<'a> {
         Ok(Parts { target, home, units, variables })
     }
 
-    fn build_and_try(&mut self, subject: &Subject<'_>, finding: &Finding) -> Confirmation {
-        let built = match self.build(subject.parts, subject.scripted) {
+    fn build_and_try(&mut self, subject: &Subject<'_>, scripted: &Scripted, finding: &Finding) -> Confirmation {
+        let built = match self.build(subject.parts, &scripted.stubs) {
             Ok(built) => built,
             Err(reason) => return Confirmation::without_run(reason),
         };
-        let file = self.checked.analysed.read.root.join(&finding.allocation.site.file);
-        let wanted = Wanted { file, line: finding.allocation.site.line };
+        let wanted = self.wanted(finding);
         self.try_all(built, subject, &wanted, finding.needs_alloc_failure)
     }
 
@@ -188,14 +246,17 @@ impl<'a> Session<'a> {
                 }
                 let is_lost_here = body.place(witness.place).line == finding.loss.line;
                 if best.as_ref().is_none_or(|(is_lost, _)| !is_lost && is_lost_here) {
-                    best = Some((is_lost_here, PathOf { function, inputs: witness.inputs.clone() }));
+                    best = Some((
+                        is_lost_here,
+                        PathOf { function, allocation: candidate.allocation, inputs: witness.inputs.clone() },
+                    ));
                 }
             }
         }
         best.map(|(_, path)| path).ok_or_else(|| reason.to_owned())
     }
 
-    fn build(&mut self, parts: &Parts, scripted: &Scripted) -> Result<Built, Reason> {
+    fn build(&mut self, parts: &Parts, wrapped: &[Stub]) -> Result<Built, Reason> {
         let program = self.program();
         let symbol = |global: &GlobalVarId| program.global(*global).symbol.to_owned();
         let names: Vec<String> = parts.variables.iter().map(symbol).collect();
@@ -207,7 +268,7 @@ impl<'a> Session<'a> {
             home: parts.home,
             units: &parts.units,
             variables: &names,
-            wrapped: &scripted.stubs,
+            wrapped,
             undefined: &undefined,
         };
         self.builder.build(&request)
@@ -215,7 +276,7 @@ impl<'a> Session<'a> {
 
     /// Runs one try after the other until the leak is seen.
     fn try_all(&self, built: Built, subject: &Subject<'_>, wanted: &Wanted, needs_failure: bool) -> Confirmation {
-        let mut search = Search { session: self, built: &built, wanted, runs: 0, overdue: 0, best: None };
+        let mut search = Search::new(self, &built, wanted);
         let constants = scope::constants(subject.program, subject.path.function);
         for one in tries(&constants) {
             let plan = subject.plan(one);
@@ -235,13 +296,46 @@ impl<'a> Session<'a> {
             }
         }
         let (runs, best) = (search.runs, search.best);
-        let (outcome, plan) = match best {
-            Some((_, outcome, plan)) => (outcome, plan),
-            None => (Outcome::NotConfirmed(Reason::Failed("nothing was run".to_owned())), Plan::default()),
-        };
-        Confirmation { outcome, runs, harness: Some((built, plan)) }
+        Confirmation::of(built, runs, best)
+    }
+
+    /// Runs one try after the other, each with several sets of calls that are left out.
+    fn try_calls(
+        &self,
+        built: &Built,
+        subject: &Subject<'_>,
+        calls: &Calls,
+        wanted: &Wanted,
+        needs_failure: bool,
+    ) -> (usize, Option<Best>) {
+        let mut search = Search::new(self, built, wanted);
+        let constants = scope::constants(subject.program, subject.path.function);
+        let starts = subject.body().map_or_else(Vec::new, |body| calls.starts(&body, &subject.path.inputs));
+        let mut choices: Vec<Choice> = starts.into_iter().map(Choice::new).collect();
+        'all: for one in tries(&constants).into_iter().filter(|one| !one.decides_results) {
+            let plan = subject.plan(one);
+            for choice in &mut choices {
+                let Some((run, plan)) = search.run_with(&plan, choice, calls) else { break 'all };
+                if search.is_confirmed_by_trust() {
+                    break 'all;
+                }
+                let Ended::Returned { allocations } = run.ended else { continue };
+                for failing in 1..=allocations.min(self.effort.max_failures) {
+                    if !needs_failure || search.is_confirmed() {
+                        break;
+                    }
+                    if search.run(&plan.clone().failing_at(failing)).is_none() || search.is_confirmed_by_trust() {
+                        break 'all;
+                    }
+                }
+            }
+        }
+        (search.runs, search.best)
     }
 }
+
+/// How near the best run came, what it says, and its inputs.
+type Best = (u8, Outcome, Plan);
 
 /// What a harness is linked from.
 struct Parts {
@@ -254,35 +348,73 @@ struct Parts {
 /// What is run.
 struct Subject<'a> {
     program: &'a Program,
+    analysis: &'a Analysis,
     path: &'a PathOf,
     parts: &'a Parts,
-    scripted: &'a Scripted,
-    /// Results of the project's own functions are those of the path, in every run.
-    decides_results: bool,
+    by: By<'a>,
     /// What the path needs `errno` to be where a function fails.
     errno: Option<u64>,
 }
 
+/// What stands for functions.
+enum By<'a> {
+    Calls(&'a Calls),
+    Functions {
+        scripted: &'a Scripted,
+        /// Results of the project's own functions are those of the path, in every run.
+        decides_results: bool,
+    },
+}
+
 impl Subject<'_> {
+    fn body(&self) -> Option<Body> {
+        self.program.body(self.path.function)
+    }
+
     fn plan(&self, one: Try<'_>) -> Plan {
         let info = self.program.function(self.path.function);
         let mut memory = Memory::new(self.program, &self.parts.variables, one.filling);
         memory.fill(info.unit, info.declaration, &self.parts.target.parameters);
+        if let By::Calls(calls) = &self.by
+            && one.results.pointers
+        {
+            calls.results_by_type(self.program, self.path.function).for_each(|(call, unit, pointee)| {
+                memory.fill_result(call, unit, pointee);
+            });
+        }
         if one.follows_path {
             self.path.inputs.values.iter().for_each(|(place, value)| memory.need(place, *value));
         }
-        let (mut plan, results) = memory.finish();
+        let (mut plan, results, cells) = memory.finish();
         (plan.numbers, plan.pointers) = (one.results.number, one.results.pointers);
         plan.errno = self.errno.filter(|_| one.follows_path);
-        if one.follows_path {
-            self.script(&mut plan, &results, self.decides_results || one.decides_results);
+        match &self.by {
+            _ if !one.follows_path => {}
+            By::Calls(calls) => {
+                calls.add_results(&self.path.inputs, &results, &mut plan);
+                let PathOf { function, allocation, .. } = *self.path;
+                let callee = scope::callee(self.program, function, allocation);
+                callee
+                    .into_iter()
+                    .for_each(|callee| calls.add_allocation(self.analysis, callee, allocation, &mut plan));
+                self.body().into_iter().for_each(|body| calls.add_writes(&body, &cells, &mut plan));
+            }
+            By::Functions { scripted, decides_results } => {
+                self.script(scripted, &mut plan, &results, *decides_results || one.decides_results);
+            }
         }
         plan
     }
 
     /// Results that the path needs. A pointer that is not null is left to the function itself, or to its stub, unless the path speaks of
     /// what it points to.
-    fn script(&self, plan: &mut Plan, results: &BTreeMap<(u32, InstId), usize>, decides_all: bool) {
+    fn script(
+        &self,
+        scripted: &Scripted,
+        plan: &mut Plan,
+        results: &BTreeMap<(u32, InstId), usize>,
+        decides_all: bool,
+    ) {
         for (place, value) in &self.path.inputs.values {
             let InputPlace::Result { nth, call } = place else { continue };
             let word = match value {
@@ -293,9 +425,9 @@ impl Subject<'_> {
                     None => continue,
                 },
             };
-            let all = self.scripted.stubs.iter().zip(&self.scripted.calls).enumerate();
+            let all = scripted.stubs.iter().zip(&scripted.calls).enumerate();
             for (stub, (about, calls)) in all.filter(|(_, (stub, _))| decides_all || !stub.is_replaced) {
-                if matches!(word, Word::Block(_)) && !is_stub_for_pointer(about.kind) {
+                if matches!(word, Word::Block(_)) && !is_stub_for_pointer(&about.kind) {
                     continue;
                 }
                 if let Some(at) = calls.iter().position(|own| *own == (*nth, *call)) {
@@ -308,7 +440,7 @@ impl Subject<'_> {
 }
 
 /// Whether nothing but a stub is called, and its result is no fresh memory.
-fn is_stub_for_pointer(kind: StubKind) -> bool {
+fn is_stub_for_pointer(kind: &StubKind) -> bool {
     matches!(kind, StubKind::Replaced { kind: StubResult::Pointer })
 }
 
@@ -316,79 +448,6 @@ fn sign_extended(bits: u8, number: u64) -> u64 {
     let shift = 64 - u32::from(bits.clamp(1, 64));
     // The shift of a signed number repeats its sign.
     (((number << shift) as i64) >> shift) as u64
-}
-
-/// The runs of one finding, and the best of them.
-struct Search<'s, 'a> {
-    session: &'s Session<'a>,
-    built: &'s Built,
-    wanted: &'s Wanted,
-    runs: usize,
-    overdue: usize,
-    /// How near it came, what that says, and with which inputs.
-    best: Option<(u8, Outcome, Plan)>,
-}
-
-impl Search<'_, '_> {
-    fn is_confirmed(&self) -> bool {
-        matches!(self.best, Some((_, Outcome::Confirmed { .. }, _)))
-    }
-
-    /// One run; None when no more are to be made.
-    fn run(&mut self, plan: &Plan) -> Option<Run> {
-        let effort = &self.session.effort;
-        if self.runs >= effort.max_runs || self.overdue >= effort.max_overdue || self.is_confirmed() {
-            return None;
-        }
-        self.runs += 1;
-        let lifeline = &self.session.runner.lifeline;
-        match self.built.run(plan, self.wanted, &effort.limits, lifeline) {
-            Ok(run) => {
-                self.overdue += usize::from(run.ended == Ended::TimedOut);
-                let (rank, outcome) = self.judge(&run);
-                self.note(rank, outcome, plan);
-                (!matches!(run.ended, Ended::Sanitizer(_))).then_some(run)
-            }
-            Err(reason) => {
-                self.note(0, Outcome::NotConfirmed(reason), plan);
-                None
-            }
-        }
-    }
-
-    fn note(&mut self, rank: u8, outcome: Outcome, plan: &Plan) {
-        if self.best.as_ref().is_none_or(|(best, ..)| rank > *best) {
-            self.best = Some((rank, outcome, plan.clone()));
-        }
-    }
-
-    /// What a run shows, and how near it came.
-    fn judge(&self, run: &Run) -> (u8, Outcome) {
-        if let Some(bytes) = run.lost {
-            let mut stubs: Vec<String> = self.built.stubs_of(&run.called).map(|stub| stub.symbol.clone()).collect();
-            stubs.sort();
-            return (9, Outcome::Confirmed { bytes, stubs });
-        }
-        let (rank, reason) = match &run.ended {
-            _ if run.handed_to.is_some() => {
-                let stub = run.handed_to.and_then(|number| self.built.stubs.get(number));
-                (8, Reason::HandedToStub(stub.map_or_else(String::new, |stub| format!("{}()", stub.symbol))))
-            }
-            Ended::Sanitizer(said) => (7, Reason::NoSanitizer(said.clone())),
-            Ended::Returned { .. } => (6, Reason::NotLost),
-            Ended::Exited => (5, Reason::Exited),
-            Ended::Crashed { at, .. } => (4, Reason::Crashed(self.place(*at))),
-            Ended::TimedOut => (3, Reason::TimedOut(self.session.effort.limits.time.as_secs())),
-            Ended::Failed(why) => (2, Reason::Failed(why.clone())),
-        };
-        (rank, Outcome::NotConfirmed(reason))
-    }
-
-    fn place(&self, offset: u64) -> String {
-        let root = &self.session.checked.analysed.read.root;
-        let shown = |file: &Path, line: u32| format!("at {}:{line}", shown_path(&file.to_string_lossy(), root));
-        self.built.place(offset).map_or_else(|| "outside of the project".to_owned(), |(file, line)| shown(&file, line))
-    }
 }
 
 /// How the project's objects are compiled and linked.

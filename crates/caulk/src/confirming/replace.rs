@@ -30,7 +30,13 @@ pub(crate) fn replaced(
         match replaced.stubs.iter_mut().find(|stub| stub.symbol == symbol) {
             Some(stub) => (stub.kind, stub.is_known) = (kind, false),
             None => {
-                replaced.stubs.push(Stub { symbol: symbol.to_owned(), kind, is_known: false, is_replaced: true });
+                replaced.stubs.push(Stub {
+                    symbol: symbol.to_owned(),
+                    kind,
+                    is_known: false,
+                    is_replaced: true,
+                    is_trusted: false,
+                });
                 replaced.calls.push(Vec::new());
             }
         }
@@ -84,7 +90,7 @@ fn can_be_replaced(program: &Program, analysis: &Analysis, callee: FuncId) -> bo
         && !declaration.params.iter().any(|param| param.flags.by_value)
 }
 
-fn allocates_its_result_only(summary: &Summary) -> bool {
+pub(crate) fn allocates_its_result_only(summary: &Summary) -> bool {
     let is_fresh = |subject: &Subject| matches!(subject, Subject::Alloc(_));
     summary.actions.iter().all(|action| !is_fresh(&action.subject) || action.is_returned())
 }

@@ -106,7 +106,7 @@ fn root(place: &InputPlace) -> Option<GlobalVarId> {
     match place {
         InputPlace::Global(global) => Some(*global),
         InputPlace::Cell { holder, .. } => root(holder),
-        InputPlace::Param(_) | InputPlace::Result { .. } => None,
+        InputPlace::Param(_) | InputPlace::Local(_) | InputPlace::Result { .. } => None,
     }
 }
 
@@ -135,14 +135,20 @@ pub(crate) fn scripted(program: &Program, analysis: &Analysis, function: FuncId,
         let is_known = leaves_arguments(analysis.summary(callee));
         let info = program.function(callee);
         let kind = StubKind::Wrapped { kind: returned(program, analysis, callee) };
-        scripted.stubs.push(Stub { symbol: info.symbol.to_owned(), kind, is_known, is_replaced: info.has_body });
+        scripted.stubs.push(Stub {
+            symbol: info.symbol.to_owned(),
+            kind,
+            is_known,
+            is_replaced: info.has_body,
+            is_trusted: false,
+        });
         scripted.calls.push(calls.into_iter().collect());
     }
     scripted
 }
 
 /// The one function that a call can reach.
-fn callee(program: &Program, function: FuncId, call: InstId) -> Option<FuncId> {
+pub(crate) fn callee(program: &Program, function: FuncId, call: InstId) -> Option<FuncId> {
     match program.targets(program.call_site(function, call)?) {
         [callee] => Some(*callee),
         _ => None,
@@ -189,13 +195,17 @@ pub(crate) fn constants(program: &Program, function: FuncId) -> Constants {
     constants
 }
 
+/// Whether more than its arguments and memory decides what a function returns.
+pub(crate) fn can_be_scripted(program: &Program, callee: FuncId) -> bool {
+    let info = program.function(callee);
+    may_be_scripted(info.symbol) && !info.declaration.flags.read_only && !info.declaration.flags.no_memory
+}
+
 fn can_be_wrapped(program: &Program, callee: FuncId) -> bool {
     let info = program.function(callee);
     let signature = &info.declaration.signature;
     let is_word = |ty: &Type| matches!(ty, Type::Ptr | Type::Int(_));
-    may_be_scripted(info.symbol)
-        && !info.declaration.flags.read_only
-        && !info.declaration.flags.no_memory
+    can_be_scripted(program, callee)
         && signature.params.len() <= MAX_WRAPPED_ARGUMENTS
         && signature.params.iter().chain([&signature.ret]).all(is_word)
 }
@@ -254,7 +264,9 @@ impl<'a> Symbols<'a> {
             let is_room = |unit: &usize| units_added.contains(unit) || units_added.len() < MAX_UNITS_OF_VARIABLES;
             let unit = unit.filter(is_room);
             units_added.extend(unit);
-            return Undefined { kind: StubKind::Variable, is_known: true, is_replaced: false, unit };
+            let is_thread_local = info.declaration.thread_local;
+            let kind = StubKind::Variable { is_thread_local };
+            return Undefined { kind, is_known: true, is_replaced: false, unit };
         }
         let Some(&function) = self.functions.get(symbol) else {
             return Undefined {

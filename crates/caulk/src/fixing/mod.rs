@@ -7,6 +7,7 @@
 //! What is offered has so been checked as a whole; `--each` checks every fix alone as well.
 
 mod compare;
+mod convention;
 mod safety;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -142,8 +143,9 @@ pub(crate) fn fixes(
 ) -> Result<Fixes, Error> {
     let checker = Checker::new(options, checked);
     let task = |finding: &&'_ Finding| {
-        let reason = checker.freed_elsewhere(finding);
-        let proposals = propose(finding, &checked.sources).into_iter().take(MAX_TRIES);
+        let by_convention = convention::by_convention(&checked.analysed, finding);
+        let reason = checker.freed_elsewhere(finding).or_else(|| checker.freed_elsewhere(&by_convention));
+        let proposals = proposals(checked, finding).into_iter().take(MAX_TRIES);
         let proposals = proposals.filter(|_| reason.is_none()).collect();
         Task { finding: checked_finding(checked, finding), proposals, reason }
     };
@@ -164,6 +166,11 @@ pub(crate) fn fixes(
         }
     }
     Ok(fixes)
+}
+
+/// What could be done about a finding, not checked.
+pub(crate) fn proposals(checked: &Checked, finding: &Finding) -> Vec<Proposal> {
+    propose(&convention::by_convention(&checked.analysed, finding), &checked.sources)
 }
 
 /// The finding in the report, which outlives the list of those that were asked for.
@@ -239,8 +246,8 @@ impl<'a> Checker<'a> {
                     (0..tasks.len()).filter(is_blamed).collect()
                 };
                 let own = [Suspicion::Near, Suspicion::Far].map(blamed_by).into_iter().find(|own| !own.is_empty());
-                // It is not known whose it is: each is tried alone.
-                let own = own.map_or_else(|| self.failing_alone(tasks), Ok)?;
+                // It is not known whose it is: fewer of them are tried.
+                let own = own.map_or_else(|| self.guilty(tasks, problem), Ok)?;
                 own.into_iter().for_each(|at| _ = blamed.entry(at).or_insert_with(|| problem.text.clone()));
             }
             for (at, text) in blamed {
@@ -250,17 +257,25 @@ impl<'a> Checker<'a> {
         Ok(Patch::default())
     }
 
-    /// The proposals that fail alone; all of them if each passes alone and only together they do not.
-    fn failing_alone(&self, tasks: &[Task<'_>]) -> Result<Vec<usize>, Error> {
-        let mut failing = Vec::new();
+    /// The proposal that a problem comes from, perhaps with some of those before it: the first that the problem is there with. Without it
+    /// the others may go on.
+    fn guilty(&self, tasks: &[Task<'_>], problem: &Problem) -> Result<Vec<usize>, Error> {
         let active: Vec<usize> = (0..tasks.len()).filter(|at| !tasks[*at].proposals.is_empty()).collect();
-        for &at in &active {
-            let proposal = &tasks[at].proposals[0];
-            if !self.problems(&proposal.patch, &[(tasks[at].finding, proposal)])?.is_empty() {
-                failing.push(at);
+        // With none of them there is no problem, and with all there is.
+        let (mut fine, mut wrong) = (0, active.len());
+        while wrong - fine > 1 {
+            let middle = fine + (wrong - fine) / 2;
+            let some: Vec<(&Finding, &Proposal)> =
+                active[..middle].iter().map(|at| (tasks[*at].finding, &tasks[*at].proposals[0])).collect();
+            let patch = some.iter().try_fold(Patch::default(), |patch, (_, proposal)| patch.and(&proposal.patch));
+            let found = self.problems(&patch.unwrap_or_default(), &some)?;
+            if found.iter().any(|other| other.text == problem.text) {
+                wrong = middle;
+            } else {
+                fine = middle;
             }
         }
-        Ok(if failing.is_empty() { active } else { failing })
+        Ok(active.get(wrong.wrapping_sub(1)).copied().into_iter().collect())
     }
 
     /// Analyses the program with a patch, and says what is wrong then.

@@ -16,15 +16,33 @@ use crate::input::{cores, current_folder};
 
 /// Settings of the project for a command that reads one.
 pub(crate) fn apply(command: &mut Command) -> Result<(), Error> {
+    if let Command::Lsp(options) = command {
+        options.asked = Some(options.check.clone());
+    }
+    apply_in(command, &current_folder()?)
+}
+
+/// The same for the project of a folder, which another program has open.
+pub(crate) fn apply_in_folder(options: &CheckOptions, folder: &Path) -> Result<CheckOptions, Error> {
+    let mut command = Command::Lsp(LspOptions { check: options.clone(), asked: None });
+    apply_in(&mut command, folder)?;
+    let Command::Lsp(LspOptions { mut check, .. }) = command else { unreachable!("it was made so above") };
+    if check.input.inputs.is_empty() && check.input.build_dir.is_none() {
+        check.input.build_dir = Some(folder.to_owned());
+    }
+    check.input.root.get_or_insert_with(|| folder.to_owned());
+    Ok(check)
+}
+
+fn apply_in(command: &mut Command, cwd: &Path) -> Result<(), Error> {
     let place = command.place().map(str::to_owned);
     let Some(input) = command.input_mut() else { return Ok(()) };
-    let cwd = current_folder()?;
     let settings = match input.no_config {
         true => Settings::default(),
-        false => super::load(input.config.as_deref(), &starts(input, &cwd))?,
+        false => super::load(input.config.as_deref(), &starts(input, cwd))?,
     };
     settings.fill_input(input);
-    find_input(input, place.as_deref(), &cwd);
+    find_input(input, place.as_deref(), cwd);
     input.rules = settings.rules_left(&input.without_rule)?;
     if let Some(models) = command.models_mut() {
         settings.fill_models(models);
@@ -33,7 +51,7 @@ pub(crate) fn apply(command: &mut Command) -> Result<(), Error> {
         Command::Check(check) => settings.fill_check(check)?,
         Command::Why(why) => why.resources = why.resources.or(settings.resources),
         Command::Fix(FixOptions { check, .. })
-        | Command::Lsp(LspOptions { check })
+        | Command::Lsp(LspOptions { check, .. })
         | Command::ProveLeak(ProveLeakOptions { check, .. }) => {
             // How the project wants its reports is nothing that a diff could be.
             let (format, output) = (check.format, check.output.clone());

@@ -21,7 +21,7 @@ use crate::arguments::{AllocFailureArgument, ColorArgument, ConfidenceArgument, 
 use crate::error::Error;
 use crate::input::current_folder;
 
-pub(crate) use apply::apply;
+pub(crate) use apply::{apply, apply_in_folder};
 
 pub(crate) const FILE_NAME: &str = "caulk.toml";
 /// Largest file of settings read.

@@ -23,14 +23,22 @@ impl Client {
     }
 
     pub(crate) fn start_with(project: &Project, arguments: &[&str]) -> Self {
+        Self::start_in(project, arguments, &[])
+    }
+
+    /// With these folders of the project open in the editor.
+    pub(crate) fn start_in(project: &Project, arguments: &[&str], folders: &[&str]) -> Self {
         let mut command = project.command(arguments);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("caulk can be run");
         let input = child.stdin.take().expect("piped");
         let output = BufReader::new(child.stdout.take().expect("piped"));
         let mut client = Self { child, input, output, next: 0, seen: Vec::new() };
+        let capabilities = json!({ "window": { "workDoneProgress": true } });
+        let folder = |name: &&str| json!({ "uri": format!("file://{}", project.path(name).display()), "name": name });
+        let folders: Vec<Value> = folders.iter().map(folder).collect();
         let answer = client.ask(
             "initialize",
-            json!({ "processId": null, "rootUri": null, "capabilities": { "window": { "workDoneProgress": true } } }),
+            json!({ "processId": null, "rootUri": null, "capabilities": capabilities, "workspaceFolders": folders }),
         );
         assert_eq!(answer["result"]["serverInfo"]["name"], "caulk", "{answer}");
         client.tell("initialized", json!({}));
@@ -103,6 +111,11 @@ impl Client {
     pub(crate) fn stop(mut self) {
         let answer = self.ask("shutdown", Value::Null);
         assert!(answer.get("error").is_none(), "{answer}");
+        self.leave();
+    }
+
+    /// Ends a server that was told to shut down.
+    pub(crate) fn leave(mut self) {
         self.tell("exit", Value::Null);
         assert!(self.child.wait().expect("it ends").success());
     }
