@@ -19,7 +19,9 @@ const MAX_LINKS: usize = 6;
 
 const RUNTIME: &str = include_str!("runtime.c");
 const PROGRAM: &str = "harness";
-pub(crate) const HOME_ASSEMBLY: &str = "home.s";
+pub(crate) /// Bytes of a unit's assembly that are read.
+const MAX_ASSEMBLY: u64 = 1 << 30;
+const HOME_ASSEMBLY: &str = "home.s";
 const HOME_OBJECT: &str = "home-unit.o";
 /// What the program's own `main` is called in a harness.
 pub const PROGRAM_MAIN: &str = "caulk_program_main";
@@ -192,7 +194,7 @@ impl<'a> Builder<'a> {
                 let path = self.folder.path().join("unit.s");
                 let job = self.jobs.get(request.home).and_then(Option::as_ref)?;
                 let is_made = self.clang.assembly(job, &path, self.folder.path()).is_ok();
-                let whole = is_made.then(|| std::fs::read_to_string(&path).ok()).flatten();
+                let whole = is_made.then(|| caulk_files::read_text(&path, MAX_ASSEMBLY).ok()).flatten();
                 self.assemblies.insert(request.home, whole.clone());
                 whole
             }

@@ -12,8 +12,6 @@ pub enum Word {
     Block(usize),
     /// The address of a function that does nothing.
     Function,
-    /// Memory that a call which is not made allocates for its caller. For what it leaves where an argument points.
-    Fresh,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,7 +152,6 @@ fn shown(word: Word) -> String {
         Word::Number(value) => value.to_string(),
         Word::Block(block) => format!("@{block}"),
         Word::Function => "!".to_owned(),
-        Word::Fresh => "+".to_owned(),
     }
 }
 
@@ -174,9 +171,8 @@ mod tests {
         plan.result(1, 2, Word::Number(u64::MAX));
         plan.unmade.insert(4);
         plan.write(4, 1, 0, 8, Word::Block(inner));
-        plan.write(4, 2, 8, 8, Word::Fresh);
         let expected = "block 0 16\nblock 1 28\nset 0 8 8 0\nset 1 24 4 7\nvariable 3 0 8 !\nargument 0 @0\n\
-                        result 1 2 18446744073709551615\nunmade 4\nwrite 4 1 0 8 @1\nwrite 4 2 8 8 +\nerrno 2\nfail 2\nnumbers -1\npointers 0\n";
+                        result 1 2 18446744073709551615\nunmade 4\nwrite 4 1 0 8 @1\nerrno 2\nfail 2\nnumbers -1\npointers 0\n";
         assert_eq!(plan.text(), expected);
     }
 }

@@ -62,7 +62,7 @@ static char *blocks[MAX_BLOCKS];
 static struct { unsigned stub, call; long value; int is_used; } results[MAX_RESULTS];
 static unsigned result_count;
 static unsigned unmade[MAX_UNMADE], unmade_count;
-static struct { unsigned stub, argument; long offset, bytes, value; int is_fresh; } writes[MAX_WRITES];
+static struct { unsigned stub, argument; long offset, bytes, value; } writes[MAX_WRITES];
 static unsigned write_count;
 /* The call of the function that was made last, from 1. */
 static unsigned last_call;
@@ -202,14 +202,12 @@ static void read_line(void)
 			unmade[unmade_count++] = stub;
 	} else if (is_at("write")) {
 		long stub = number(), argument = number(), offset = number(), bytes = number();
-		int is_fresh = *at == ' ' && at[1] == '+';
-		long what = is_fresh ? 0 : value();
+		long what = value();
 		if (write_count < MAX_WRITES && argument >= 0 && argument < REGISTER_ARGUMENTS) {
 			writes[write_count].stub = stub;
 			writes[write_count].argument = argument;
 			writes[write_count].offset = offset;
 			writes[write_count].bytes = bytes;
-			writes[write_count].is_fresh = is_fresh;
 			writes[write_count++].value = what;
 		}
 	} else if (is_at("numbers")) {
@@ -353,8 +351,7 @@ long caulk_site(unsigned stub, long *words)
 	long result = caulk_stub(stub, caulk_stub_kinds[stub], caulk_stub_known[stub] == '1', all, count);
 	for (unsigned i = 0; i < write_count; i++)
 		if (writes[i].stub == stub && words[writes[i].argument] >= 4096)
-			put((char *)words[writes[i].argument] + writes[i].offset, writes[i].bytes,
-			    writes[i].is_fresh ? fresh_block() : writes[i].value);
+			put((char *)words[writes[i].argument] + writes[i].offset, writes[i].bytes, writes[i].value);
 	words[0] = result;
 	return 1;
 }

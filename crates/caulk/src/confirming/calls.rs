@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use caulk_explore::{InputPlace, InputValue, Inputs};
 use caulk_harness::{Plan, Site, Stub, StubKind, StubResult, Word};
 use caulk_ir::{Body, CallData, Inst, InstId, Linkage, Operand, Pointee, Step, Type};
-use caulk_memory::{Offset, PathRoot};
 use caulk_program::{CallKind, FuncId, Program, UnitId};
-use caulk_summary::{Destination, Subject};
 use caulk_useflow::Analysis;
 
 use super::memory::LocalCell;
@@ -126,19 +124,6 @@ impl Calls {
             }
         }
         starts
-    }
-
-    /// The memory that a call allocates where its arguments point, when it is not made.
-    pub(crate) fn add_allocation(&self, analysis: &Analysis, callee: FuncId, call: InstId, plan: &mut Plan) {
-        let Some(number) = self.number(call) else { return };
-        for action in &analysis.summary(callee).actions {
-            let (Subject::Alloc(_), Destination::Store(path)) = (&action.subject, &action.to) else { continue };
-            let (PathRoot::Param(index), [step]) = (path.root, path.steps.as_slice()) else { continue };
-            let Offset::Known(offset) = step.offset else { continue };
-            if let Ok(offset) = u64::try_from(offset) {
-                plan.write(number, index as usize, offset, 8, Word::Fresh);
-            }
-        }
     }
 
     /// What the path says that callees leave in variables of the function.

@@ -106,8 +106,6 @@ pub(crate) struct Session<'a> {
 /// The path of a finding.
 struct PathOf {
     function: FuncId,
-    /// Where the memory is allocated.
-    allocation: InstId,
     inputs: Inputs,
 }
 
@@ -160,7 +158,6 @@ impl<'a> Session<'a> {
         let wanted = self.wanted(finding);
         let subject = Subject {
             program: self.program(),
-            analysis: self.analysis(),
             path,
             parts,
             by: By::Calls(calls),
@@ -175,7 +172,7 @@ impl<'a> Session<'a> {
         let scripted = scope::scripted(self.program(), self.analysis(), path.function, &path.inputs);
         let errno = scope::errno(self.program(), path.function, &path.inputs);
         let by = By::Functions { scripted: &scripted, decides_results: false };
-        let subject = Subject { program: self.program(), analysis: self.analysis(), path, parts, by, errno };
+        let subject = Subject { program: self.program(), path, parts, by, errno };
         let first = self.build_and_try(&subject, &scripted, finding);
         if !first.wants_stubs() {
             return first;
@@ -192,7 +189,7 @@ impl<'a> Session<'a> {
         let scripted = replace::replaced(self.program(), self.analysis(), path.function, &scripted)?;
         let errno = scope::errno(self.program(), path.function, &path.inputs);
         let by = By::Functions { scripted: &scripted, decides_results: true };
-        let subject = Subject { program: self.program(), analysis: self.analysis(), path, parts, by, errno };
+        let subject = Subject { program: self.program(), path, parts, by, errno };
         Some(self.build_and_try(&subject, &scripted, finding))
     }
 
@@ -246,10 +243,7 @@ impl<'a> Session<'a> {
                 }
                 let is_lost_here = body.place(witness.place).line == finding.loss.line;
                 if best.as_ref().is_none_or(|(is_lost, _)| !is_lost && is_lost_here) {
-                    best = Some((
-                        is_lost_here,
-                        PathOf { function, allocation: candidate.allocation, inputs: witness.inputs.clone() },
-                    ));
+                    best = Some((is_lost_here, PathOf { function, inputs: witness.inputs.clone() }));
                 }
             }
         }
@@ -348,7 +342,6 @@ struct Parts {
 /// What is run.
 struct Subject<'a> {
     program: &'a Program,
-    analysis: &'a Analysis,
     path: &'a PathOf,
     parts: &'a Parts,
     by: By<'a>,
@@ -392,11 +385,6 @@ impl Subject<'_> {
             _ if !one.follows_path => {}
             By::Calls(calls) => {
                 calls.add_results(&self.path.inputs, &results, &mut plan);
-                let PathOf { function, allocation, .. } = *self.path;
-                let callee = scope::callee(self.program, function, allocation);
-                callee
-                    .into_iter()
-                    .for_each(|callee| calls.add_allocation(self.analysis, callee, allocation, &mut plan));
                 self.body().into_iter().for_each(|body| calls.add_writes(&body, &cells, &mut plan));
             }
             By::Functions { scripted, decides_results } => {
