@@ -18,10 +18,13 @@ impl Summarizer<'_> {
             let values = &self.view.values;
             let (Some(to), Some(from)) = (values.of_operand(*dst), values.of_operand(*src)) else { continue };
             let lasts = !matches!(values.root(to.base), ValueNode::Local(_) | ValueNode::Nothing);
-            if !lasts || from.base == to.base || !has_pointers(&self.view, from.base) {
+            if !lasts || from.base == to.base {
                 continue;
             }
             let Some(path) = given_by(&mut self.view, from.base) else { continue };
+            if !has_pointers(&self.view, from.base) {
+                continue;
+            }
             let action = Action {
                 subject: Subject::Value(path.then(Offset::Any, None)),
                 to: Destination::Keep,
