@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use crate::ahead::LoadedAhead;
 use crate::assertions::failed_assertions;
+use crate::matches::{SoleMatches, sole_matches};
 
 /// Where a cell of memory lies, as far as the code that addresses it tells. Two cells of different known classes are never one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,6 +51,8 @@ pub(crate) struct Frame<'a> {
     pub loaded_ahead: LoadedAhead,
     /// Sides of branches on which a soft assertion fails.
     pub failed_assertions: FxHashSet<(InstId, u32)>,
+    /// Sides of branches that at most one iteration of a loop takes.
+    pub sole_matches: SoleMatches,
     /// Loads of `errno` that are copied, not compared.
     pub copied_errnos: Vec<InstId>,
 }
@@ -63,6 +66,7 @@ impl<'a> Frame<'a> {
         for (position, block) in blocks_by_order.iter().enumerate() {
             order[*block] = position as u32;
         }
+        let loops = natural_loops(body, &order);
         let mut frame = Self {
             program,
             id,
@@ -72,7 +76,8 @@ impl<'a> Frame<'a> {
             is_used: used_values(body),
             pointers: Vec::new(),
             is_tested: vec![false; body.insts.len()].into(),
-            loops: natural_loops(body, &order),
+            sole_matches: sole_matches(program.unit(program.function(id).unit), body, &homes, &loops),
+            loops,
             seen_ahead: vec![Vec::new(); body.blocks.len()].into(),
             loaded_ahead: LoadedAhead::default(),
             failed_assertions: failed_assertions(program.unit(program.function(id).unit), body),

@@ -31,6 +31,7 @@ mod inputs;
 mod kept;
 mod machine;
 mod made;
+mod matches;
 mod memory;
 mod merge;
 mod misuse;

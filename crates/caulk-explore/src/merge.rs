@@ -280,6 +280,7 @@ impl Search<'_, '_> {
             one.serial = self.machine.versions;
         }
         self.blur_memory(one, other);
+        one.keep_common_matches(other);
         one.is_general |= other.is_general;
         one.facts = one.facts.join(&other.facts, &mut self.machine.pool);
         for (root, fate) in other.fates.iter() {

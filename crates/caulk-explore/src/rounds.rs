@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use caulk_ir::{BinaryOp, BlockId, Inst, InstId, Operand, Type};
 use caulk_solver::TermId;
+use smallvec::SmallVec;
 
 use crate::frame::{is_pointer, type_of};
 use crate::memory::{Content, Memory};
@@ -16,7 +17,7 @@ impl Search<'_, '_> {
     pub(crate) fn next_round(&mut self, state: &mut State, header: BlockId) -> bool {
         let limit = self.machine.world.config.concrete_rounds;
         let Some(round) = state.rounds.iter_mut().find(|r| r.header == header) else {
-            state.rounds.push(Round { header, count: 1, before: state.memory.clone() });
+            state.rounds.push(Round { header, count: 1, before: state.memory.clone(), matched: SmallVec::new() });
             return true;
         };
         round.count += 1;

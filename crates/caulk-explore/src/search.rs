@@ -364,6 +364,9 @@ impl<'a, 'g> Search<'a, 'g> {
         if self.machine.world.config.rules.applies(Rule::SoftAssertions, is_failed_assertion) {
             return;
         }
+        if self.finds_second_match(&mut state, inst, index) {
+            return;
+        }
         let empty = self.empty_beside(&state);
         let is_possible = self.machine.decided_by_dereference(&state, condition) != Some(false)
             && state.facts.assume(&mut self.machine.pool, condition) == Verdict::Consistent
@@ -393,7 +396,7 @@ impl<'a, 'g> Search<'a, 'g> {
         }
         if frame.loops[to].contains(&to) && !frame.is_back_edge(from, to) {
             state.rounds.retain(|r| r.header != to);
-            state.rounds.push(Round { header: to, count: 0, before: state.memory.clone() });
+            state.rounds.push(Round { header: to, count: 0, before: state.memory.clone(), matched: SmallVec::new() });
         }
         self.pending.entry(frame.order[to]).or_default().push(state);
     }

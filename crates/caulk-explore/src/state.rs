@@ -20,6 +20,8 @@ pub(crate) struct Round {
     pub count: u32,
     /// Memory when the loop was entered, to see what a round changes.
     pub before: Rc<Memory>,
+    /// Branches on which an iteration has found the only entry of a table that matches ([`crate::matches`]).
+    pub matched: SmallVec<[InstId; 1]>,
 }
 
 #[derive(Clone, Debug)]

@@ -31,6 +31,7 @@ mod exceptions;
 mod explain;
 mod fact_list;
 mod facts;
+mod first_state;
 mod freeing_loops;
 mod fresh_values;
 mod from_birth;

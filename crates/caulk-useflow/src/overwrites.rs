@@ -19,6 +19,7 @@ use crate::candidate::{Candidate, Kind, Loss};
 use crate::classes::Flows;
 use crate::constructed::{Constructed, only_sets_up};
 use crate::facts::number_of;
+use crate::first_state::{initialises, sets_up};
 use crate::fresh_values::{is_fresh, is_renewed};
 use crate::from_birth::FromBirth;
 use crate::function::View;
@@ -114,10 +115,15 @@ pub(crate) fn overwritten_slots(
             let is_first = || holder == Holder::Given(0) && only_sets_up(world.program, function);
             let is_full = match sign {
                 Sign::Full => true,
-                // Where another function frees the field and the structure lives on, that one may have been called before.
-                Sign::Clears => !table.is_emptied_by_other(&slot, function) || ends(analysis, function, ty),
+                // Where another function frees the field and the structure lives on, that one may have been called before. What
+                // another field has as well, or the caller gave, is not this field's to free.
+                Sign::Clears => {
+                    let is_alone = !table.is_emptied_by_other(&slot, function) || ends(analysis, function, ty);
+                    is_alone && flows.is_owner(world.program, table, slot)
+                }
                 Sign::SetsUp => false,
                 Sign::None if world.config.rules.applies(Rule::SetUpMethods, is_first()) => false,
+                Sign::None if world.config.rules.applies(Rule::NewStructures, found.is_new) => false,
                 Sign::None if is_emptied => {
                     let is_never_freed = !table.is_freed(&slot) && !flows.is_target_ended(world.program, slot);
                     let mut is_used = || {
@@ -131,12 +137,13 @@ pub(crate) fn overwritten_slots(
                     let others = careful.get(&slot).map_or(0, |by| by.iter().filter(|f| **f != function).count());
                     let is_emptied = table.is_emptied(&slot);
                     let existed = holders.existed(function, holder, slot.0);
-                    let by_others = others > 0 && !is_emptied && existed;
+                    // What callers give may be in its first state, though they found it in memory: one other says little then.
+                    let enough = if holder == Holder::Existing { 1 } else { MIN_AGREEING };
+                    let by_others = others >= enough && !is_emptied && existed;
                     let by_agreement = others >= MIN_AGREEING
                         && !table.is_emptied_around(world.program, function, &slot)
-                        && !found.is_new
                         && holders.may_have_existed(function, holder, slot.0);
-                    let by_makers = existed && !found.is_new && from_birth.is_full(table, slot);
+                    let by_makers = existed && from_birth.is_full(table, slot);
                     let by_sisters = || !asks_sibling && sisters.free_first(function, ty, known);
                     let by_class = holder == Holder::Given(0) && classes.is_full(world.program, table, function, slot);
                     let by_repetition = || {
@@ -195,7 +202,6 @@ fn is_release_missing(
     let rules = &world.config.rules;
     let mut is_older = || table.is_freed_by_some(&slot) && holders.some_existed(function, holder, slot.0);
     !is_seen_to
-        && !found.is_new
         && (rules.applies(Rule::UnreleasedNulls, found.frees_siblings) || rules.applies(Rule::NulledFields, is_older()))
 }
 
@@ -248,6 +254,8 @@ fn filled_by(
             Manner::Overwrites { store, .. } => sets_null(&summarizer.view, store),
             Manner::FreesFirst => !filled.contains(&cell),
         };
+        // Who sets a field to a block or to null, whichever it has, puts it into its first state.
+        let is_emptied = is_emptied && !fills_in_place(&summarizer.view, cell, manner);
         let frees_siblings = is_emptied && !summarizer.all_freed_siblings(cell).is_empty();
         let asks_sibling = summarizer.asks_sibling(cell);
         let is_new = comes_from_maker(&summarizer.view, analysis, cell.base, slot.0);
@@ -393,8 +401,17 @@ fn sign(summarizer: &mut Summarizer<'_>, cell: Cell, store: InstId, is_freed: bo
     if summarizer.view.config.rules.applies(Rule::AskedFields, is_asked) {
         return Sign::None;
     }
+    let is_whole = initialises(&summarizer.view, cell);
+    if summarizer.view.config.rules.applies(Rule::WholeInitialisers, is_whole) {
+        return Sign::SetsUp;
+    }
     let freed = summarizer.all_freed_siblings(cell);
     if clears || sets_up(&summarizer.view, cell, store, &freed) { Sign::SetsUp } else { Sign::None }
+}
+
+/// Whether a function that sets a field to null at a store fills it at another place.
+fn fills_in_place(view: &View<'_>, cell: Cell, manner: Manner) -> bool {
+    matches!(manner, Manner::Overwrites { store, .. } if fills_elsewhere(view, cell, store))
 }
 
 /// Whether a function fills a field at another place as well.
@@ -445,18 +462,4 @@ pub(crate) fn holder_of(view: &View<'_>, base: ValueId) -> Option<Holder> {
 fn is_lookup(view: &View<'_>, call: InstId) -> bool {
     let targets = view.program.call_site(view.id, call).map(|site| view.program.targets(site)).unwrap_or_default();
     !targets.is_empty() && targets.iter().all(|f| view.program.has_body(*f))
-}
-
-/// Whether a function clears the structure, or sets other pointers in it to null: it is giving it its first state. What it frees and
-/// then sets to null says the contrary.
-fn sets_up(view: &View<'_>, cell: Cell, store: InstId, freed: &[Offset]) -> bool {
-    let of_base = |address: &Operand| view.values.of_operand(*address).filter(|c| c.base == cell.base);
-    view.body.insts.iter().filter(|(inst, _)| *inst != store).any(|(_, inst)| match inst {
-        Inst::Fill { dst, .. } | Inst::Copy { dst, .. } => of_base(dst).is_some(),
-        Inst::Store { value, address, ty: Type::Ptr, .. } => {
-            of_base(address).is_some_and(|c| c.offset != cell.offset && !freed.contains(&c.offset))
-                && view.body.constant(*value).is_some()
-        }
-        _ => false,
-    })
 }

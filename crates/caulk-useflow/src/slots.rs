@@ -153,14 +153,19 @@ fn types_at(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Vec<TypeId>
     match view.resolve(call, path) {
         Some(Resolved::Operand(operand)) => {
             let Some(base) = view.values.of_operand(operand).map(|cell| cell.base) else { return Vec::new() };
-            let mut types = declared_structures(view, base);
-            types.extend(view.values.structure(base));
-            types.extend(pointee_of(view, base));
-            types
+            structures_at(view, base)
         }
         Some(Resolved::Cell(cell)) => pointee_in(view, cell).into_iter().collect(),
         None => Vec::new(),
     }
+}
+
+/// All structures that a value may point to.
+pub(crate) fn structures_at(view: &View<'_>, base: ValueId) -> Vec<TypeId> {
+    let mut types = declared_structures(view, base);
+    types.extend(view.values.structure(base));
+    types.extend(pointee_of(view, base));
+    types
 }
 
 /// The structure that a parameter, or the field that a value was read from, is declared to point to.

@@ -35,7 +35,9 @@ pub(crate) fn unfreed_structures(world: &World<'_>, analysis: &Analysis) -> Vec<
                 || (!is_never_freed && rules.applies(Rule::LeftStructures, is_left()))
             {
                 let variable = parameter_variable(world, function, released.param);
-                let found = candidate(function, released.last, Loss::NeverFreed(released.ty), *origin, false);
+                // Who works on other structures too may end one of those, and what this one holds of it.
+                let is_doubtful = is_never_freed && is_given_others(world, function, released.param);
+                let found = candidate(function, released.last, Loss::NeverFreed(released.ty), *origin, is_doubtful);
                 candidates.push(Candidate { variable, ..found });
             }
         }
@@ -74,6 +76,13 @@ impl Types {
             None => self.parts.contains(&released.ty),
         }
     }
+}
+
+/// Whether a function is given other structures as well.
+fn is_given_others(world: &World<'_>, function: FuncId, param: u32) -> bool {
+    let params = world.program.function(function).declaration.params.iter().enumerate();
+    let mut others = params.filter(|(index, _)| *index != param as usize);
+    others.any(|(_, param)| param.pointee.depth > 0 && param.pointee.target.is_some())
 }
 
 /// Whether some caller gives a variable or a part of another structure.

@@ -4,7 +4,7 @@
 //! one function: where other code frees what it unlinks from there, it did (the design's "Owning slots").
 
 use caulk_ir::{Inst, InstId, Operand, Type, VarId};
-use caulk_memory::{Cell, ValueId, ValueNode};
+use caulk_memory::{Cell, Offset, ValueId, ValueNode};
 use caulk_models::FamilyId;
 use caulk_program::{FuncId, GlobalVarId, TypeId};
 use caulk_summary::{AllocId, Destination, Subject};
@@ -66,7 +66,9 @@ impl Summarizer<'_> {
             return Some(Unlink { end: End::Freed, ..taken.unlink(variable) });
         }
         first.vars.extend(variable);
-        first.add_name(taken.name);
+        for name in self.names_of(taken) {
+            first.add_name(name);
+        }
         let flow = Propagation::run(&mut self.view, &mut self.history, Start::After(taken.store), vec![first]);
         let statuses = flow.exits.iter().map(|(_, a)| a.status);
         let is_taken = statuses.clone().any(|s| matches!(s, Status::Kept | Status::Unknown));
@@ -76,6 +78,23 @@ impl Summarizer<'_> {
         let is_left =
             !flow.exits.is_empty() && flow.exits.iter().all(|exit| matches!(self.fate(exit, None), Fate::Leaked));
         (is_left && !is_taken).then(|| taken.unlink(variable))
+    }
+
+    /// All values that are the node where it is taken out: it may have been read several times from what pointed to it.
+    fn names_of(&self, taken: &Taken) -> Vec<InstId> {
+        let view = &self.view;
+        let here = view.homes[taken.store];
+        let is_before = |inst: InstId| match view.homes[inst] == here {
+            true => inst < taken.store,
+            false => self.dominators.dominates(view.homes[inst], here),
+        };
+        let is_node = |inst: InstId| {
+            let cell = view.values.of_inst(inst);
+            cell.is_some_and(|cell| cell.base == taken.node && cell.offset == Offset::ZERO)
+        };
+        let loads = view.body.insts.iter().filter(|(_, kind)| matches!(kind, Inst::Load { .. })).map(|(inst, _)| inst);
+        let again = loads.filter(|inst| *inst != taken.name && is_before(*inst) && is_node(*inst));
+        std::iter::once(taken.name).chain(again).collect()
     }
 
     /// `next = list->first->next; free(list->first); list->first = next;`

@@ -13,36 +13,6 @@ use crate::objects::given_start;
 use crate::propagate::{Propagation, Start};
 
 impl Summarizer<'_> {
-    /// A structure that is copied to where it lasts takes along all that it points to.
-    pub(super) fn keep_what_is_copied(&mut self) {
-        let body = self.view.body;
-        for inst in body.insts.values() {
-            let Inst::Copy { dst, src, .. } = inst else { continue };
-            let (Some(to), Some(from)) = (self.view.values.of_operand(*dst), self.view.values.of_operand(*src)) else {
-                continue;
-            };
-            let values = &self.view.values;
-            let ValueNode::Param(index) = values.node(from.base) else { continue };
-            let lasts = !matches!(values.root(to.base), ValueNode::Local(_) | ValueNode::Nothing);
-            let (program, info) = (self.view.program, self.view.program.function(self.view.id));
-            let params = &info.declaration.params;
-            // A copy of mere numbers holds no pointers.
-            let may_point = |p: &caulk_ir::Param| {
-                let fields =
-                    p.pointee.target.map(|ty| &program.type_info(program.resolve_struct(info.unit, ty)).fields);
-                p.pointee.depth > 1
-                    || fields.is_some_and(|f| f.iter().any(|f| f.pointee.depth > 0 || f.embedded().is_some()))
-            };
-            if !lasts || from.base == to.base || !params.get(index as usize).is_some_and(may_point) {
-                continue;
-            }
-            if let Some(path) = values.path(from.base) {
-                let subject = Subject::Value(path.then(Offset::Any, None));
-                self.report.summary.actions.push(Action { subject, to: Destination::Keep, guard: Guard::Hidden });
-            }
-        }
-    }
-
     pub(super) fn follow_given(&mut self, value: ValueId, overwritten: &mut Vec<AccessPath>) {
         let Some(path) = self.view.values.path(value) else { return };
         self.report.objects += 1;

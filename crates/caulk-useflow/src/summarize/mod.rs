@@ -29,6 +29,7 @@ use crate::unlinked::Unlink;
 use self::hand_out::Owners;
 use serde::{Deserialize, Serialize};
 
+mod copied;
 mod ends;
 mod given;
 mod hand_out;
@@ -358,7 +359,7 @@ impl<'a> Summarizer<'a> {
                 .fields
                 .iter()
                 .any(|f| f.offset == slot.1 && f.pointee.depth > 0 && f.target != Some(slot.0));
-            if may_own {
+            if may_own && !self.is_lent(object.call, cell) {
                 self.report.slots.filled.push((slot, line));
             }
         }

@@ -3,9 +3,9 @@
 //! What a structure holds that is in a list when the function is left counts as held by the list. Yet it is the field's, if it was stored
 //! there alone.
 
-use caulk_ir::{Inst, InstId, Operand};
-use caulk_memory::{PathRoot, ValueNode};
-use caulk_summary::{Destination, Subject};
+use caulk_ir::{Constant, Inst, InstId, Operand};
+use caulk_memory::{AccessPath, Cell, PathRoot, ValueNode};
+use caulk_summary::{Action, Destination, Subject};
 
 use super::Summarizer;
 use crate::objects::Fresh;
@@ -21,10 +21,37 @@ impl Summarizer<'_> {
             return None;
         }
         let cell = view.values.of_operand(address)?;
+        if self.is_lent(object.call, cell) {
+            return None;
+        }
         let is_local = matches!(view.values.node(cell.base), ValueNode::Local(_));
         let slot = view.values.own_field(cell).filter(|_| !is_local && view.values.is_exact(view.body, cell.base))?;
         let field = view.program.type_info(slot.0).fields.iter().find(|field| field.offset == slot.1)?;
         (field.pointee.depth > 0 && field.target != Some(slot.0)).then_some(slot)
+    }
+
+    /// Whether a cell has the result of a call only for a while: the function frees it by its own name, and clears the cell.
+    pub(super) fn is_lent(&self, call: InstId, cell: Cell) -> bool {
+        let insts = || self.view.body.insts.iter();
+        let is_freed = insts().any(|(id, inst)| {
+            let mut arguments = inst.call().into_iter().flat_map(|data| data.args.iter().enumerate());
+            arguments.any(|(index, argument)| self.is_result(call, *argument) && self.is_freed_by(id, index))
+        });
+        let is_null = |value: Operand| self.view.body.constant(value) == Some(Constant::Null);
+        let clears = |inst: &Inst| match inst {
+            Inst::Store { value, address, .. } => {
+                is_null(*value) && self.view.values.of_operand(*address) == Some(cell)
+            }
+            _ => false,
+        };
+        is_freed && insts().any(|(_, inst)| clears(inst))
+    }
+
+    fn is_freed_by(&self, call: InstId, index: usize) -> bool {
+        let argument = Subject::Value(AccessPath::root(PathRoot::Param(index as u32)));
+        let actions = self.view.calls[call].iter().flat_map(|effect| &effect.summary.actions);
+        let frees = |action: &Action| action.subject == argument && matches!(action.to, Destination::Free { .. });
+        actions.into_iter().any(frees)
     }
 
     /// Where the result of a call is stored.

@@ -1,0 +1,74 @@
+//! Structures that are copied to where they last.
+
+use caulk_ir::{Inst, InstId};
+use caulk_memory::{AccessPath, Offset, PathRoot, ValueId, ValueNode};
+use caulk_program::TypeId;
+use caulk_summary::{Action, Destination, Guard, Subject};
+
+use super::Summarizer;
+use crate::function::View;
+use crate::slots::structures_at;
+
+impl Summarizer<'_> {
+    /// A structure that is copied to where it lasts takes along all that it points to.
+    pub(super) fn keep_what_is_copied(&mut self) {
+        let body = self.view.body;
+        for inst in body.insts.values() {
+            let Inst::Copy { dst, src, .. } = inst else { continue };
+            let values = &self.view.values;
+            let (Some(to), Some(from)) = (values.of_operand(*dst), values.of_operand(*src)) else { continue };
+            let lasts = !matches!(values.root(to.base), ValueNode::Local(_) | ValueNode::Nothing);
+            if !lasts || from.base == to.base {
+                continue;
+            }
+            let Some(path) = given_by(&mut self.view, from.base) else { continue };
+            if !has_pointers(&self.view, from.base) {
+                continue;
+            }
+            let action = Action {
+                subject: Subject::Value(path.then(Offset::Any, None)),
+                to: Destination::Keep,
+                guard: Guard::Hidden,
+            };
+            if !self.report.summary.actions.contains(&action) {
+                self.report.summary.actions.push(action);
+            }
+        }
+    }
+}
+
+/// The caller's name for what is copied: an argument, what it leads to, or what a callee gives back of one.
+fn given_by(view: &mut View<'_>, base: ValueId) -> Option<AccessPath> {
+    let value = match view.values.node(base) {
+        ValueNode::Opaque(call) => passed_on(view, call)?,
+        _ => base,
+    };
+    view.values.path(value).filter(|path| matches!(path.root, PathRoot::Param(_)))
+}
+
+/// What a call gives back that it was given, if that is all it ever does.
+fn passed_on(view: &mut View<'_>, call: InstId) -> Option<ValueId> {
+    let result = AccessPath::root(PathRoot::Return);
+    let actions = &view.calls[call].as_ref()?.summary.actions;
+    let mut returned = actions.iter().filter(|action| action.to == Destination::Store(result.clone()));
+    let (first, None) = (returned.next()?, returned.next()) else { return None };
+    let Subject::Value(path) = &first.subject else { return None };
+    let path = path.clone();
+    view.resolve_value(call, &path)
+}
+
+/// Whether a structure that a value points to has pointers: a copy of mere numbers holds none.
+fn has_pointers(view: &View<'_>, base: ValueId) -> bool {
+    let is_pointed_to_twice = match view.values.node(base) {
+        ValueNode::Param(index) => {
+            let params = &view.program.function(view.id).declaration.params;
+            params.get(index as usize).is_some_and(|param| param.pointee.depth > 1)
+        }
+        _ => false,
+    };
+    let holds = |ty: &TypeId| {
+        let fields = &view.program.type_info(*ty).fields;
+        fields.iter().any(|field| field.pointee.depth > 0 || field.embedded().is_some())
+    };
+    is_pointed_to_twice || structures_at(view, base).iter().any(holds)
+}
