@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use caulk_ir::InstId;
-use caulk_memory::{AccessPath, PathRoot, Relation};
+use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
 use caulk_program::FuncId;
 use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
@@ -39,6 +39,11 @@ impl Machine<'_> {
             let result = after.get(site.inst);
             let mut object = None;
             for place in &places {
+                if place.steps.last().is_some_and(|step| step.offset == Offset::Any) {
+                    object = object.or_else(|| self.new_element(&after, site, result, place));
+                    is_lost |= object.is_none();
+                    continue;
+                }
                 let Some(value) = self.path_value(&after, site, result, place) else { continue };
                 let root = self.root(value);
                 match root.map(|r| (r, self.origin(r))) {
@@ -66,6 +71,22 @@ impl Machine<'_> {
             }
         }
         (!made.is_empty() || !is_lost).then_some(made)
+    }
+
+    /// A block that a callee made and put among the elements of a holder.
+    fn new_element(
+        &mut self,
+        after: &State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        place: &AccessPath,
+    ) -> Option<TermId> {
+        let (address, _) = self.path_address(after, site, result, place)?;
+        let holder = self.root(address)?;
+        let is_here = |content: &&Content| content.holder == Some(holder);
+        let blocks =
+            after.memory.iter().map(|(_, content)| content).filter(is_here).filter_map(|content| content.points);
+        blocks.into_iter().find(|block| self.origin(*block) == Origin::Block(site.inst))
     }
 
     /// Whether a value is known to be older than a call: what memory held before, a variable, or an argument.

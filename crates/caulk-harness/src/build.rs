@@ -19,9 +19,9 @@ const MAX_LINKS: usize = 6;
 
 const RUNTIME: &str = include_str!("runtime.c");
 const PROGRAM: &str = "harness";
-pub(crate) /// Bytes of a unit's assembly that are read.
+/// Bytes of a unit's assembly that are read.
 const MAX_ASSEMBLY: u64 = 1 << 30;
-const HOME_ASSEMBLY: &str = "home.s";
+pub(crate) const HOME_ASSEMBLY: &str = "home.s";
 const HOME_OBJECT: &str = "home-unit.o";
 /// What the program's own `main` is called in a harness.
 pub const PROGRAM_MAIN: &str = "caulk_program_main";

@@ -93,6 +93,12 @@ pub fn container_member(name: &str) -> Option<Member> {
     }
 }
 
+/// Whether a class, by its name in the source with template arguments, is a container of pointers.
+#[must_use]
+pub fn is_pointer_container(class: &str) -> bool {
+    container_member(&format!("{class}::size")) == Some(Member::Counts)
+}
+
 fn classify(class: &str, member: &str) -> Member {
     // A template that inserts is given a range, one that emplaces an element.
     let plain = if member.starts_with("emplace") { member.split('<').next().unwrap_or(member) } else { member };

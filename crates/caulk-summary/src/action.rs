@@ -139,13 +139,13 @@ impl Action {
     }
 }
 
-/// Whether a place is a field of what the caller gives, or an element of an array that such a field points to. An offset without a name is
-/// most likely a field of something else that was mistaken for it.
+/// Whether a place is a field of what the caller gives, or an element of it or of an array that such a field points to. Another offset without a
+/// name is most likely a field of something else that was mistaken for it.
 fn is_near(path: &AccessPath) -> bool {
     let is_named = |step: &PathStep| step.field.is_some() || step.offset == Offset::ZERO;
     match path.steps.as_slice() {
         [] => true,
-        [only] => is_named(only),
+        [only] => is_named(only) || only.offset == Offset::Any,
         [field, element] => is_named(field) && element.offset == Offset::Any,
         _ => false,
     }
@@ -189,6 +189,8 @@ pub struct Summary {
     pub no_return: bool,
     /// What kind of exception may leave it.
     pub throws: Throws,
+    /// Arguments that it may have freed or handed on when an exception leaves it. Sorted.
+    pub taken_by_throws: Vec<u32>,
     /// Never returns null.
     pub nonnull_result: bool,
     /// Says all there is to know, whatever the body is like: a model, where there is a body as well.

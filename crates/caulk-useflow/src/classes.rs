@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use caulk_ir::Inst;
 use caulk_memory::{Cell, Offset, PathRoot};
 use caulk_program::{FuncId, Program, TypeId, is_destructor};
+use caulk_rules::Rule;
 use caulk_summary::{Destination, Subject};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -245,7 +246,9 @@ fn of_destructor(
             // Freed by a method that leaves the object alive: its users may be meant to call that first. And a destructor that frees
             // nothing leaves that to others.
             let frees_others = analysis.reports[function].slots.freed.iter().any(|freed| freed.0 == slot.0);
-            let hidden = table.is_freed(&slot) && (table.is_emptied(&slot) || !frees_others);
+            let is_left_to_others = table.is_freed(&slot) && (table.is_emptied(&slot) || !frees_others);
+            let is_left_full = is_left_to_others && table.is_left_by_fillers(&slot);
+            let hidden = is_left_to_others && !world.config.rules.applies(Rule::FillersRelease, is_left_full);
             found.push(candidate(function, end, Loss::MissedByDestructor(slot), origin, hidden));
         }
     }

@@ -12,7 +12,7 @@ use caulk_summary::{Action, Destination, Guard, Subject, Summary, Throws};
 /// What is said of a member function, if it is one.
 pub(crate) enum Told {
     /// All there is to know.
-    Everything(Summary),
+    Everything(Box<Summary>),
     /// What it does besides what its body says.
     Besides(Vec<Action>),
 }
@@ -49,7 +49,7 @@ pub(crate) fn told(program: &Program, function: FuncId) -> Option<Told> {
         Member::Gives if is_pointer(0) => summary.result_inside = Some((0, Offset::Any)),
         _ => return Some(Told::Besides((0..params.len()).filter(|i| is_pointer(*i)).map(kept).collect())),
     }
-    Some(Told::Everything(summary))
+    Some(Told::Everything(Box::new(summary)))
 }
 
 /// Takes out of a summary what a container or string allocates for itself: it frees that itself, whatever its code looks like.

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use caulk_ir::{BinaryOp, BlockId, Body, EntityVec, Inst, InstId, Operand, Step, Type, line_below};
 use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueId, ValueNode, ValueTable};
-use caulk_program::{FuncId, Outcome, Program, copied_errnos};
+use caulk_program::{CallKind, FuncId, Outcome, Program, copied_errnos};
 use caulk_rules::Rule;
 use caulk_summary::{Action, Depth, Destination, Guard, Subject, Summary};
 use rustc_hash::FxHashMap;
@@ -26,7 +26,7 @@ use crate::settled::settled_pointers;
 use crate::stale::Answers;
 use crate::steps::Steps;
 use crate::survey::Survey;
-use crate::targets::combine;
+use crate::targets::{add_common_results, combine};
 
 pub(crate) struct View<'a> {
     pub program: &'a Program,
@@ -409,7 +409,13 @@ pub fn effect_of<'a>(
     let many = targets.len() > config.max_targets;
     let summary = match summaries.as_slice() {
         [only] => Cow::Borrowed(*only),
-        several => Cow::Owned(combine(several, many, &config.rules)),
+        several => {
+            let mut summary = combine(several, many, &config.rules);
+            if site.kind == CallKind::Virtual && config.rules.is_on(Rule::CommonResults) {
+                config.rules.note(Rule::CommonResults, add_common_results(several, &mut summary));
+            }
+            Cow::Owned(summary)
+        }
     };
     // Where more may be called than was found, they may do anything to what they are given.
     let effect = CallEffect { summary, unknown: site.outcome != Outcome::Resolved };
@@ -420,6 +426,7 @@ pub fn effect_of<'a>(
             || s.result_inside.is_some()
             || s.holding.is_some()
             || !s.ensures.is_empty()
+            || !s.taken_by_throws.is_empty()
     };
     let says_something = |s: &Summary| !s.is_empty() || tells(s);
     (effect.unknown || says_something(&effect.summary)).then_some(effect)

@@ -1,10 +1,15 @@
 //! Whether a structure that a function is given was there before, or has just been made by a caller.
 
 use caulk_ir::{Body, Inst, InstId, Operand};
+use caulk_memory::{Cell, ValueId, ValueNode};
 use caulk_program::{FuncId, Program, TypeId};
+use caulk_rules::{Rule, Rules};
 use rustc_hash::FxHashMap;
 
+use crate::function::View;
 use crate::schedule::Analysis;
+use crate::sisters::getter;
+use crate::slots::Slot;
 
 /// Whose structure a function works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +18,8 @@ pub(crate) enum Holder {
     Given(u32),
     /// Found in memory.
     Existing,
+    /// Found in a field.
+    Behind(Slot),
     /// A static variable.
     Static,
 }
@@ -21,15 +28,24 @@ pub(crate) enum Holder {
 pub(crate) struct Holders<'a> {
     program: &'a Program,
     analysis: &'a Analysis,
+    rules: &'a Rules,
     known: FxHashMap<(FuncId, u32, TypeId), bool>,
+    /// Which functions set a field to which of their parameters.
+    borrowed: FxHashMap<Slot, Vec<(FuncId, u32)>>,
 }
 
 /// Callers that only pass a parameter on are asked in turn, this far up.
 const MAX_CALLERS_UP: u32 = 3;
 
 impl<'a> Holders<'a> {
-    pub(crate) fn new(program: &'a Program, analysis: &'a Analysis) -> Self {
-        Self { program, analysis, known: FxHashMap::default() }
+    pub(crate) fn new(program: &'a Program, analysis: &'a Analysis, rules: &'a Rules) -> Self {
+        let mut borrowed: FxHashMap<Slot, Vec<(FuncId, u32)>> = FxHashMap::default();
+        for (function, report) in analysis.reports.iter() {
+            for (slot, index) in &report.slots.traffic.borrowed {
+                borrowed.entry(*slot).or_default().push((function, *index));
+            }
+        }
+        Self { program, analysis, rules, known: FxHashMap::default(), borrowed }
     }
 
     /// Whether a structure of a type surely was in use before. Static variables are most often filled once, when a program starts. A
@@ -37,15 +53,24 @@ impl<'a> Holders<'a> {
     pub(crate) fn existed(&mut self, function: FuncId, holder: Holder, ty: TypeId) -> bool {
         match holder {
             Holder::Existing => !self.makes(function, ty),
+            Holder::Behind(field) => !self.makes(function, ty) && !self.may_be_behind_new(field, ty),
             Holder::Static => false,
             Holder::Given(index) => self.all_give_existing(function, index, ty, MAX_CALLERS_UP),
         }
+    }
+
+    /// Whether what a field leads to may have just been made by who set the field to it.
+    fn may_be_behind_new(&mut self, field: Slot, ty: TypeId) -> bool {
+        let setters = self.borrowed.get(&field).cloned().unwrap_or_default();
+        let may_be_new = setters.into_iter().any(|(f, index)| !self.all_give_existing(f, index, ty, MAX_CALLERS_UP));
+        self.rules.applies(Rule::BorrowedHolders, may_be_new)
     }
 
     /// Whether some caller gives a structure that it has found in memory.
     pub(crate) fn some_existed(&mut self, function: FuncId, holder: Holder, ty: TypeId) -> bool {
         match holder {
             Holder::Existing => !self.makes(function, ty),
+            Holder::Behind(field) => !self.makes(function, ty) && !self.may_be_behind_new(field, ty),
             Holder::Static => false,
             Holder::Given(index) => {
                 // A function that walks down a tree gives itself what it finds there, whatever state that is in.
@@ -142,4 +167,34 @@ pub(crate) fn is_in_local(body: &Body, mut address: Operand) -> bool {
         };
     }
     false
+}
+
+/// Whose structure a value leads to. None: the function's own, which it has just made.
+pub(crate) fn holder_of(view: &View<'_>, base: ValueId) -> Option<Holder> {
+    match (view.values.node(base), view.values.root(base)) {
+        (ValueNode::Param(index), _) => Some(Holder::Given(index)),
+        (ValueNode::Global(_), _) => Some(Holder::Static),
+        (_, ValueNode::Local(_) | ValueNode::Nothing) => None,
+        (_, ValueNode::Opaque(inst)) => {
+            let is_made = match view.calls[inst].as_ref() {
+                Some(effect) => effect.unknown || effect.summary.allocates(),
+                None => !is_lookup(view, inst),
+            };
+            let is_made = is_made && getter(view, inst).is_none();
+            // What a smart pointer that is a local variable leads to may have just been made.
+            let first = view.argument(inst, 0);
+            let is_held_here = first.is_some_and(|first| is_in_local(view.body, first));
+            (!is_made && !is_held_here).then_some(Holder::Existing)
+        }
+        (ValueNode::Load(from, offset), _) => {
+            Some(view.values.own_field(Cell { base: from, offset }).map_or(Holder::Existing, Holder::Behind))
+        }
+        _ => Some(Holder::Existing),
+    }
+}
+
+/// Whether a call does nothing to memory that its caller can see: what it gives back was there before.
+fn is_lookup(view: &View<'_>, call: InstId) -> bool {
+    let targets = view.program.call_site(view.id, call).map(|site| view.program.targets(site)).unwrap_or_default();
+    !targets.is_empty() && targets.iter().all(|f| view.program.has_body(*f))
 }

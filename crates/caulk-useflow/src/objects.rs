@@ -272,6 +272,8 @@ pub(crate) fn given_values(view: &mut View<'_>) -> (Vec<ValueId>, Vec<ValueId>) 
                 if effect.unknown {
                     values.extend(call.args.iter().filter_map(|a| view.values.of_operand(*a)).map(|c| c.base));
                 }
+                let thrown = effect.summary.taken_by_throws.iter().filter_map(|index| call.args.get(*index as usize));
+                values.extend(thrown.filter_map(|a| view.values.of_operand(*a)).map(|c| c.base));
                 for action in &effect.summary.actions {
                     // What a callee may do to a part of what it is given is not worth following, unless it frees it. A destructor
                     // is asked what becomes of the parts: smart pointers give theirs to one of many deleters.

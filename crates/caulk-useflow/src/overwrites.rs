@@ -23,12 +23,13 @@ use crate::first_state::{initialises, sets_up};
 use crate::fresh_values::{is_fresh, is_renewed};
 use crate::from_birth::FromBirth;
 use crate::function::View;
-use crate::holders::{Holder, Holders, is_in_local};
+use crate::holders::{Holder, Holders, holder_of};
 use crate::objects::given_start;
 use crate::propagate::{Propagation, Start};
+use crate::refcount::gives_up_reference;
 use crate::repeated::is_called_again;
 use crate::schedule::Analysis;
-use crate::sisters::{Known, Sisters, getter};
+use crate::sisters::{Known, Sisters};
 use crate::slot_table::SlotTable;
 use crate::slots::Slot;
 use crate::summarize::{Fate, Summarizer, World};
@@ -105,7 +106,7 @@ pub(crate) fn overwritten_slots(
             sisters.add_careful(function, filled.of.0, filled.of.1);
         }
     }
-    let mut holders = Holders::new(world.program, analysis);
+    let mut holders = Holders::new(world.program, analysis, &world.config.rules);
     let classes = Constructed::new(world.program, analysis);
     let from_birth = FromBirth::new(analysis);
     let mut candidates = Vec::new();
@@ -372,6 +373,12 @@ fn manner(summarizer: &mut Summarizer<'_>, cell: Cell, may_be_emptied: bool) -> 
             lost_at = lost_at.or(Some(place));
         }
     }
+    let rules = &summarizer.view.config.rules;
+    if let Some(store) = lost_at
+        && rules.applies(Rule::CountedContents, gives_up_reference(&summarizer.view, old, store))
+    {
+        return None;
+    }
     match lost_at {
         Some(store) => Some(Manner::Overwrites { store, holder, sign: sign(summarizer, cell, store, is_freed) }),
         None => is_freed.then_some(Manner::FreesFirst),
@@ -435,31 +442,4 @@ fn is_fill(view: &View<'_>, place: InstId, cell: Cell) -> bool {
 
 fn sets_null(view: &View<'_>, place: InstId) -> bool {
     matches!(&view.body.insts[place], Inst::Store { value, .. } if is_null(view, *value))
-}
-
-/// Whose structure a value leads to. None: the function's own, which it has just made.
-pub(crate) fn holder_of(view: &View<'_>, base: ValueId) -> Option<Holder> {
-    match (view.values.node(base), view.values.root(base)) {
-        (ValueNode::Param(index), _) => Some(Holder::Given(index)),
-        (ValueNode::Global(_), _) => Some(Holder::Static),
-        (_, ValueNode::Local(_) | ValueNode::Nothing) => None,
-        (_, ValueNode::Opaque(inst)) => {
-            let is_made = match view.calls[inst].as_ref() {
-                Some(effect) => effect.unknown || effect.summary.allocates(),
-                None => !is_lookup(view, inst),
-            };
-            let is_made = is_made && getter(view, inst).is_none();
-            // What a smart pointer that is a local variable leads to may have just been made.
-            let first = view.argument(inst, 0);
-            let is_held_here = first.is_some_and(|first| is_in_local(view.body, first));
-            (!is_made && !is_held_here).then_some(Holder::Existing)
-        }
-        _ => Some(Holder::Existing),
-    }
-}
-
-/// Whether a call does nothing to memory that its caller can see: what it gives back was there before.
-fn is_lookup(view: &View<'_>, call: InstId) -> bool {
-    let targets = view.program.call_site(view.id, call).map(|site| view.program.targets(site)).unwrap_or_default();
-    !targets.is_empty() && targets.iter().all(|f| view.program.has_body(*f))
 }

@@ -6,7 +6,10 @@
 //! must release it (the design's "Ownership, not mere reach").
 
 use caulk_ir::{BinaryOp, Body, CompareOp, Constant, DominatorTree, Inst, InstId, Operand, Step};
+use caulk_memory::{Offset, ValueId};
 use caulk_program::{FuncId, GlobalVarId, Program, TypeId, UnitId};
+
+use crate::function::View;
 
 /// Types of which this function releases a reference, `if (--p->count <= 0)`, and the globals that it names.
 pub(crate) fn released_types(program: &Program, function: FuncId, body: &Body) -> Vec<(TypeId, Vec<GlobalVarId>)> {
@@ -21,6 +24,44 @@ pub(crate) fn released_types(program: &Program, function: FuncId, body: &Body) -
         }
     }
     found
+}
+
+/// Whether what a field held is given to a function, before another block takes its place, that counts one reference less.
+pub(crate) fn gives_up_reference(view: &View<'_>, old: ValueId, store: InstId) -> bool {
+    let place = |inst: InstId| (view.order[view.homes[inst]], inst);
+    view.program.call_sites(view.id).iter().filter(|site| place(site.inst) < place(store)).any(|site| {
+        let is_old = view
+            .argument(site.inst, 0)
+            .and_then(|first| view.values.of_operand(first))
+            .is_some_and(|cell| cell.base == old && cell.offset == Offset::ZERO);
+        is_old && view.program.targets(site).iter().any(|target| counts_down(view.program, *target))
+    })
+}
+
+/// Calls between a function that gives up a reference and the one that counts: `data->deref()` counts in a part of its own.
+const MAX_COUNTING_CALLS: u32 = 2;
+
+/// Whether a function takes one from a count, by itself or in a function that it calls, and asks whether that was the last.
+fn counts_down(program: &Program, function: FuncId) -> bool {
+    counts_down_within(program, function, MAX_COUNTING_CALLS)
+}
+
+fn counts_down_within(program: &Program, function: FuncId, calls: u32) -> bool {
+    let Some(body) = program.body(function) else { return false };
+    let counts = |inst: &Inst| {
+        let Inst::Store { value: Operand::Value(new), address, .. } = inst else { return false };
+        let is_read = |old: InstId| matches!(&body.insts[old], Inst::Load { address: from, .. } if from == address);
+        decremented(&body, *new).is_some_and(|old| is_read(old) && questions(&body, *new, old).next().is_some())
+    };
+    // `std::atomic` has functions of its own.
+    let is_atomic = |callee: FuncId| {
+        let name = program.function(callee).name;
+        let is_member = name.starts_with("std::__atomic_base<") || name.starts_with("std::atomic<");
+        is_member && (name.ends_with("::fetch_sub") || name.ends_with("::operator--"))
+    };
+    body.insts.values().any(counts)
+        || program.callees(function).any(is_atomic)
+        || (calls > 0 && program.callees(function).any(|callee| counts_down_within(program, callee, calls - 1)))
 }
 
 fn named_globals(program: &Program, unit: UnitId, body: &Body) -> Vec<GlobalVarId> {
@@ -53,13 +94,16 @@ fn field(body: &Body, address: InstId) -> Option<(Operand, caulk_ir::StructId, u
 
 /// `--n == 0`, `--n <= 0`, or `n-- == 1`, and then the object goes to a function.
 fn is_last_asked(body: &Body, base: Operand, new: InstId, old: InstId) -> bool {
-    body.insts.iter().any(|(id, inst)| match inst {
-        Inst::Compare { op, lhs: Operand::Value(v), rhs, .. } => {
-            let Some(limit) = body.constant(*rhs).and_then(Constant::as_signed) else { return false };
-            let is_asked = (*v == new && matches!(limit, 0 | 1)) || (*v == old && limit == 1);
-            is_asked && is_given_away(body, base, id, holds(*op, i64::from(*v == old), limit))
-        }
-        _ => false,
+    questions(body, new, old).any(|(compare, outcome)| is_given_away(body, base, compare, outcome))
+}
+
+/// Comparisons that ask whether a reference was the last, and their outcome where it was.
+fn questions(body: &Body, new: InstId, old: InstId) -> impl Iterator<Item = (InstId, bool)> + '_ {
+    body.insts.iter().filter_map(move |(id, inst)| {
+        let Inst::Compare { op, lhs: Operand::Value(v), rhs, .. } = inst else { return None };
+        let limit = body.constant(*rhs).and_then(Constant::as_signed)?;
+        let is_asked = (*v == new && matches!(limit, 0 | 1)) || (*v == old && limit == 1);
+        is_asked.then(|| (id, holds(*op, i64::from(*v == old), limit)))
     })
 }
 

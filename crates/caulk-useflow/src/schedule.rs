@@ -234,7 +234,7 @@ fn analyse_one(
     let told = containers::told(program, function).filter(|_| world.config.rules.applies(Rule::Containers, true));
     let besides = match told {
         Some(Told::Everything(summary)) => {
-            return Outcome::Analysed(Box::new(Report { summary, ..Report::default() }));
+            return Outcome::Analysed(Box::new(Report { summary: *summary, ..Report::default() }));
         }
         Some(Told::Besides(actions)) => actions,
         None => Vec::new(),

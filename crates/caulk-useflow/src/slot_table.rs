@@ -20,6 +20,10 @@ pub(crate) struct SlotTable {
     freed_here: FxHashSet<Slot>,
     /// Those of these functions that neither fill the slot again nor end its structure.
     emptied_here: FxHashMap<Slot, Vec<FuncId>>,
+    /// Slots that some function frees by its own code which does not fill them.
+    freed_by_others: FxHashSet<Slot>,
+    /// Slots that some function leaves full.
+    left_full: FxHashSet<Slot>,
     embeddings: Embeddings,
 }
 
@@ -31,6 +35,9 @@ impl SlotTable {
                 table.filled.entry(*slot).or_insert((function, *line));
             }
             table.freed.extend(&report.slots.freed);
+            table.left_full.extend(&report.slots.left_full);
+            let fills = |slot: &Slot| report.slots.filled.iter().any(|(filled, _)| filled == slot);
+            table.freed_by_others.extend(report.slots.freed_here.iter().filter(|slot| !fills(slot)));
             for slot in &report.slots.freed_here {
                 table.freed_here.insert(*slot);
                 if report.slots.empties(*slot) {
@@ -106,6 +113,11 @@ impl SlotTable {
     /// Whether some function frees a slot by its own code.
     pub(crate) fn is_freed_by_some(&self, slot: &Slot) -> bool {
         self.freed_here.contains(slot)
+    }
+
+    /// Whether only functions that fill a slot free it, and one of them leaves it full.
+    pub(crate) fn is_left_by_fillers(&self, slot: &Slot) -> bool {
+        self.left_full.contains(slot) && self.freed_here.contains(slot) && !self.freed_by_others.contains(slot)
     }
 
     /// Owning slots of each type with where they are filled first, in the order of their offsets.

@@ -32,6 +32,8 @@ pub(crate) type OwnedFields = FxHashMap<TypeId, Vec<(Slot, Origin)>>;
 pub struct SlotUse {
     /// Slots that receive fresh blocks, with the line of the allocation.
     pub filled: Vec<(Slot, u32)>,
+    /// Those that hold such a block where the function returns or throws. Sorted.
+    pub left_full: Vec<Slot>,
     /// Structures that are allocated, with the line.
     pub made: Vec<(TypeId, u32)>,
     /// Slots whose contents are freed.

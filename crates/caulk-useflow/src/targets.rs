@@ -15,6 +15,7 @@ use crate::objects::is_out_pointer;
 pub(crate) fn combine(summaries: &[&Summary], many: bool, rules: &Rules) -> Summary {
     // After the call, only what those did counts that come back.
     let returning: SmallVec<[&Summary; 4]> = summaries.iter().copied().filter(|s| !s.no_return).collect();
+    let taken_by_throws: BTreeSet<u32> = summaries.iter().flat_map(|s| s.taken_by_throws.iter().copied()).collect();
     let summaries = if returning.is_empty() { summaries } else { &returning };
     let (first, rest) = match summaries {
         [] => return Summary::default(),
@@ -23,6 +24,7 @@ pub(crate) fn combine(summaries: &[&Summary], many: bool, rules: &Rules) -> Summ
     let mut result = Summary {
         no_return: summaries.iter().all(|s| s.no_return),
         throws: summaries.iter().map(|s| s.throws).min().unwrap_or_default(),
+        taken_by_throws: taken_by_throws.into_iter().collect(),
         nonnull_result: summaries.iter().all(|s| s.nonnull_result),
         result_inside: first.result_inside.filter(|known| rest.iter().all(|s| s.result_inside == Some(*known))),
         impure: true,
@@ -56,7 +58,7 @@ pub(crate) fn combine(summaries: &[&Summary], many: bool, rules: &Rules) -> Summ
         }
     }
     if rules.is_on(Rule::CommonOutPointers) {
-        let added = add_out_pointers(summaries, &mut result);
+        let added = add_common(summaries, &mut result, |to, guard| is_out_pointer(to) && *guard != Guard::Unsure);
         rules.note(Rule::CommonOutPointers, added);
     }
     result.actions.sort();
@@ -64,14 +66,22 @@ pub(crate) fn combine(summaries: &[&Summary], many: bool, rules: &Rules) -> Summ
     result
 }
 
-/// Adds the blocks that most of the functions may put into a variable of the caller: `table[i].parse(args, &message)`. Whether the
+/// Adds the block that most of the methods return which a virtual call may reach. Gives their number.
+pub(crate) fn add_common_results(summaries: &[&Summary], result: &mut Summary) -> usize {
+    let is_result = |to: &AccessPath| to.root == PathRoot::Return && to.steps.is_empty();
+    let added = add_common(summaries, result, |to, guard| is_result(to) && !guard.is_hidden());
+    result.actions.sort();
+    added
+}
+
+/// Adds the blocks that most of the functions may put into a variable of the caller, `table[i].parse(args, &message)`, or return. Whether the
 /// one that is called does so nothing tells, but the cases say what it then returns. Gives their number.
-fn add_out_pointers(summaries: &[&Summary], result: &mut Summary) -> usize {
+fn add_common(summaries: &[&Summary], result: &mut Summary, is_wanted: impl Fn(&AccessPath, &Guard) -> bool) -> usize {
     let mut makers: BTreeMap<PathRoot, Vec<(&Summary, &Action)>> = BTreeMap::new();
     for summary in summaries {
         for action in &summary.actions {
             let (Subject::Alloc(_), Destination::Store(to)) = (&action.subject, &action.to) else { continue };
-            if is_out_pointer(to) && action.guard != Guard::Unsure {
+            if is_wanted(to, &action.guard) {
                 makers.entry(to.root).or_default().push((summary, action));
             }
         }

@@ -1,7 +1,7 @@
 //! How the contents of fields come and go: what tells whether a structure alone owns what its field holds.
 
 use caulk_ir::{CallData, Inst, InstId, Operand, Param, Type};
-use caulk_memory::{Cell, Offset, PathRoot, ValueId, ValueNode};
+use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_program::{CallKind, FuncId, Program};
 use caulk_rules::Rule;
 use caulk_summary::{Destination, Guard, Subject};
@@ -33,6 +33,8 @@ pub struct Traffic {
     pub shared: Vec<(Slot, Slot)>,
     /// Fields that constructors take over.
     pub adoptions: Adoptions,
+    /// Fields that are set to a parameter, with its index.
+    pub borrowed: Vec<(Slot, u32)>,
 }
 
 pub(crate) fn traffic(view: &View<'_>) -> Traffic {
@@ -61,6 +63,7 @@ pub(crate) fn traffic(view: &View<'_>) -> Traffic {
                     Offset::Known(_) => view.values.own_field(c),
                 });
                 traffic.inside.extend(field.filter(|_| is_inside));
+                traffic.borrowed.extend(field.zip(parameter(view, *value)));
                 if let Some(index) = adopted_parameter(view, *value, *address) {
                     traffic.adoptions.adopted.extend(field.map(|field| (field, index)));
                 } else if !is_fresh_or_null(view, *value) {
@@ -91,7 +94,18 @@ pub(crate) fn traffic(view: &View<'_>) -> Traffic {
     }
     shared.sort_unstable();
     shared.dedup();
+    traffic.borrowed.sort_unstable();
+    traffic.borrowed.dedup();
     traffic
+}
+
+/// The parameter that a value is.
+fn parameter(view: &View<'_>, value: Operand) -> Option<u32> {
+    let cell = view.values.of_operand(value).filter(|cell| cell.offset == Offset::ZERO)?;
+    match view.values.node(cell.base) {
+        ValueNode::Param(index) => Some(index),
+        _ => None,
+    }
 }
 
 /// Whether a pointer is stored into what it points to.
@@ -209,11 +223,13 @@ fn given_away(view: &View<'_>, id: InstId, inst: &Inst) -> Vec<Slot> {
         let are_methods = || targets.iter().all(|target| is_method(view.program, *target));
         site.kind == CallKind::Virtual || (!targets.is_empty() && are_methods())
     });
-    let takes = |index: usize| {
+    // `depth`: what is taken is the argument, or what a reference that is the argument refers to.
+    let takes = |index: usize, depth: usize| {
         let root = PathRoot::Param(index as u32);
         effect.summary.actions.iter().any(|action| {
-            let is_argument =
-                matches!(&action.subject, Subject::Value(path) if path.root == root && path.steps.is_empty());
+            let is_whole = |path: &AccessPath| path.steps.iter().all(|step| step.offset == Offset::ZERO);
+            let is_argument = matches!(&action.subject, Subject::Value(path)
+                if path.root == root && path.steps.len() == depth && is_whole(path));
             is_argument
                 && match &action.to {
                     // What is freed is noted with the other slots that are.
@@ -224,12 +240,15 @@ fn given_away(view: &View<'_>, id: InstId, inst: &Inst) -> Vec<Slot> {
                 }
         })
     };
-    let is_lent = |index: usize| (takes(index) || effect.unknown) && !(is_method && index == 0);
+    let is_lent = |index: usize| (takes(index, 0) || effect.unknown) && !(is_method && index == 0);
     let mut fields = Vec::new();
     for (_, argument) in call.args.iter().enumerate().filter(|(index, _)| is_lent(*index)) {
         fields.extend(fields_behind(view, *argument));
         fields.extend(field_at(view, *argument));
     }
+    // `list.push_back(item->name)` is given the address of the field.
+    let referred = call.args.iter().enumerate().filter(|(index, _)| takes(*index, 1));
+    fields.extend(referred.filter_map(|(_, argument)| field_at(view, *argument)));
     fields.extend(freed_by_choice(view, call, effect));
     fields
 }

@@ -2,11 +2,12 @@
 //! that free these fields free the structure with them.
 
 use caulk_ir::{Body, Constant, Inst, Operand, VarId};
-use caulk_program::{FuncId, TypeId};
+use caulk_program::{FuncId, TypeId, is_destructor};
 use caulk_rules::Rule;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::candidate::{Candidate, Loss};
+use crate::classes::class_of;
 use crate::destructors::{candidate, fills};
 use crate::released::Released;
 use crate::schedule::Analysis;
@@ -25,7 +26,7 @@ pub(crate) fn unfreed_structures(world: &World<'_>, analysis: &Analysis) -> Vec<
         for released in &report.slots.released {
             let Some(origin) = types.made.get(&released.ty) else { continue };
             let is_end = is_at_its_end(world, function, released) && !fills(analysis, function, released.ty);
-            if !is_end || types.may_be_part(world, function, released) {
+            if !is_end || types.destructed.contains(&released.ty) || types.may_be_part(world, function, released) {
                 continue;
             }
             let is_never_freed = !types.maybe_ended.contains(&released.ty)
@@ -51,12 +52,16 @@ struct Types {
     maybe_ended: FxHashSet<TypeId>,
     /// Of which there are variables, or that lie in other structures.
     parts: FxHashSet<TypeId>,
+    /// Classes with a destructor: that ends an object, and what deletes it frees the memory, by whatever name it has it.
+    destructed: FxHashSet<TypeId>,
 }
 
 impl Types {
     fn new(world: &World<'_>, analysis: &Analysis) -> Self {
         let parts = world.program.types().embedded().collect();
-        let mut found = Self { made: FxHashMap::default(), maybe_ended: FxHashSet::default(), parts };
+        let destructors = world.program.functions().filter(|f| is_destructor(world.program.function(*f).symbol));
+        let destructed = destructors.filter_map(|f| class_of(world.program, f)).collect();
+        let mut found = Self { made: FxHashMap::default(), maybe_ended: FxHashSet::default(), parts, destructed };
         for (function, report) in analysis.reports.iter() {
             for (ty, line) in &report.slots.made {
                 found.made.entry(*ty).or_insert((function, *line));

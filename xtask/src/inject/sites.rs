@@ -52,7 +52,8 @@ pub(crate) struct Releases {
 struct Summary {
     name: String,
     kinds: Vec<String>,
-    file: PathBuf,
+    /// None: the compiler made it.
+    file: Option<PathBuf>,
     line: usize,
     parameter_objects: Vec<ParameterObject>,
 }
@@ -75,9 +76,9 @@ impl Releases {
             let releases = summary.kinds.iter().any(|kind| kind == "deallocator");
             let keeps = summary.parameter_objects.iter().any(|object| object.action != "freed");
             let freed = summary.parameter_objects.iter().find(|o| o.action == "freed" && !o.conditional);
-            let (true, false, Some(freed)) = (releases, keeps, freed) else { continue };
-            let known = texts.entry(summary.file.clone()).or_insert_with(|| {
-                let bytes = std::fs::read(&summary.file).unwrap_or_default();
+            let (true, false, Some(freed), Some(file)) = (releases, keeps, freed, &summary.file) else { continue };
+            let known = texts.entry(file.clone()).or_insert_with(|| {
+                let bytes = std::fs::read(file).unwrap_or_default();
                 functions(&blanked(&String::from_utf8_lossy(&bytes)))
             });
             let is_defined_there = |f: &&Function| f.name == summary.name && (f.first..=f.last).contains(&summary.line);

@@ -5,9 +5,8 @@
 
 use caulk_ir::entity::Entity;
 use caulk_ir::{BlockId, Inst, InstId, Operand};
-use caulk_memory::{AccessPath, Cell, PathRoot};
-use caulk_program::{FuncId, is_constructor, is_destructor};
-use caulk_summary::{Action, Subject, Throws};
+use caulk_memory::Cell;
+use caulk_summary::Throws;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -15,7 +14,7 @@ use crate::alternative::{Alternative, Status, collapse, merge};
 use crate::exceptions::is_caught;
 use crate::fact_list::learn;
 use crate::facts::{Fact, FactList, Key};
-use crate::function::{CallEffect, View};
+use crate::function::View;
 use crate::history::{Event, History};
 use crate::steps::Step;
 
@@ -26,6 +25,8 @@ pub(crate) struct Flow {
     pub exits: Vec<(InstId, Alternative)>,
     /// The alternatives where an exception that some code names leaves the function: at a call or at the end of a clean-up.
     pub thrown: Vec<(InstId, Alternative)>,
+    /// Of what the function was given: the alternatives where an exception leaves the function.
+    pub given_thrown: Vec<Alternative>,
     /// Older copies without an owner when the allocation was reached again in a loop.
     pub lost_in_loop: Vec<Alternative>,
     pub cut: bool,
@@ -54,6 +55,7 @@ mod counts;
 mod edges;
 mod memory;
 mod on_way;
+mod thrown;
 mod work;
 
 use edges::Side;
@@ -275,12 +277,16 @@ impl<'v, 'a> Propagation<'v, 'a> {
                     thrown.rests_on_unnamed |= self.view.throwing.get(&inst).copied() < Some(Throws::Named);
                     self.flow.thrown.push((inst, thrown));
                 }
+                if self.start == Start::Entry && self.view.throwing.contains_key(&inst) {
+                    let thrown = self.after_throw(inst, current);
+                    self.flow.given_thrown.push(thrown);
+                }
                 return self.call(inst, current, split);
             }
             Inst::Invoke { normal, unwind, .. } => {
                 let (normal, unwind) = (*normal, *unwind);
                 let throws = self.view.throwing.get(&inst).copied().unwrap_or_default();
-                let mut thrown = current.clone();
+                let mut thrown = self.after_throw(inst, current);
                 thrown.rests_on_unnamed |= throws < Throws::Named;
                 if self.may_be_left_by_throw(inst, current) && !is_caught(self.view.program, self.view.id, body, unwind)
                 {
@@ -294,7 +300,6 @@ impl<'v, 'a> Propagation<'v, 'a> {
                 for mut other in split {
                     self.follow_edge(block, normal, &mut other, &[]);
                 }
-                // What a callee that throws did to its arguments is not known; it is taken to have done nothing.
                 if throws > Throws::No {
                     self.follow_edge(block, unwind, &mut thrown, &[]);
                 }
@@ -325,6 +330,10 @@ impl<'v, 'a> Propagation<'v, 'a> {
                 }
                 return false;
             }
+            Inst::Resume { .. } if self.start == Start::Entry => {
+                self.flow.given_thrown.push(current.take());
+                return false;
+            }
             Inst::Resume { .. } => {
                 if current.status == Status::Live && current.thrown_by.is_some() {
                     self.flow.thrown.push((inst, current.take()));
@@ -335,40 +344,6 @@ impl<'v, 'a> Propagation<'v, 'a> {
             _ => {}
         }
         true
-    }
-
-    /// Whether a call may end in an exception that some code names, with the object still in this function's hands: what a callee
-    /// did to an argument before it threw is not known.
-    fn may_be_left_by_throw(&self, inst: InstId, current: &Alternative) -> bool {
-        let throws = self.view.throwing.get(&inst).copied().unwrap_or_default();
-        if self.start == Start::Entry || current.status != Status::Live || throws < Throws::Check {
-            return false;
-        }
-        let Some(call) = self.view.body.insts[inst].call() else { return false };
-        let given =
-            call.args.iter().enumerate().filter(|(_, arg)| names(current, **arg) || self.is_holder(**arg, current));
-        given.into_iter().all(|(index, _)| index == 0 && self.is_own_method(inst))
-    }
-
-    /// Whether a call is of a method of the object that does nothing to the object itself when it comes back. Such a method does not
-    /// delete it before it throws either.
-    fn is_own_method(&self, inst: InstId) -> bool {
-        let program = self.view.program;
-        let targets = program.call_site(self.view.id, inst).map(|site| program.targets(site)).unwrap_or_default();
-        let is_method = |f: &FuncId| {
-            let symbol = program.function(*f).symbol;
-            (symbol.starts_with("_ZN") || symbol.starts_with("_ZThn"))
-                && !is_constructor(symbol)
-                && !is_destructor(symbol)
-        };
-        let leaves_it = |effect: &CallEffect<'_>| {
-            let is_this = |path: &AccessPath| path.root == PathRoot::Param(0) && path.steps.is_empty();
-            let takes = |a: &Action| matches!(&a.subject, Subject::Value(path) if is_this(path)) && !a.gives_back();
-            !effect.unknown && !effect.summary.no_return && !effect.summary.actions.iter().any(takes)
-        };
-        !targets.is_empty()
-            && targets.iter().all(is_method)
-            && self.view.calls[inst].as_ref().is_none_or(|e| leaves_it(e))
     }
 
     /// A loop came back to the allocation: the alternative is an older copy. False when it has no owner any more.

@@ -164,7 +164,11 @@ impl Summarizer<'_> {
         if entries.iter().any(|entry| entry == self.view.program.function(self.view.id).symbol) {
             return;
         }
-        let is_whole = !object.hidden && !object.is_callers_choice && !object.is_part && !object.is_opaque;
+        // What a callee may have put into a container of the function's own is there if anything is.
+        let places = &object.first.cells;
+        let is_element = !places.is_empty() && places.iter().all(|cell| cell.offset == Offset::Any);
+        let is_certain = !object.is_opaque || is_element;
+        let is_whole = !object.hidden && !object.is_callers_choice && !object.is_part && is_certain;
         if !is_whole || !alternative.holders().all(is_lost_with) {
             return;
         }

@@ -23,6 +23,7 @@ impl Summarizer<'_> {
         if flow.is_incomplete {
             self.not_known.insert(path.root);
         }
+        self.note_taken_by_throws(&path, &flow.given_thrown);
         self.report.given_away.extend(&flow.swallowed_by);
         let mut outcomes: Vec<(Exit, Vec<Destination>)> = Vec::new();
         let is_there = |exit: &Exit| own_cell.is_none_or(|cell| exit.1.cells.contains(&cell));
@@ -93,6 +94,23 @@ impl Summarizer<'_> {
                 guard = Guard::Unsure;
             }
             self.report.summary.actions.push(action(to, guard));
+        }
+    }
+
+    /// Notes whether an exception may leave the function after it has freed what it was given, or put it where others have it.
+    fn note_taken_by_throws(&mut self, path: &AccessPath, thrown: &[Alternative]) {
+        let PathRoot::Param(index) = path.root else { return };
+        let values = &self.view.values;
+        let is_own = |cell: &Cell| matches!(values.node(cell.base), ValueNode::Local(_) | ValueNode::Nothing);
+        let is_taken = |a: &Alternative| match a.status {
+            Status::Live => !a.cells.iter().all(is_own),
+            Status::Freed | Status::Kept | Status::Unknown => true,
+            Status::Absent => false,
+        };
+        let taken = &mut self.report.summary.taken_by_throws;
+        if path.steps.is_empty() && !taken.contains(&index) && thrown.iter().any(is_taken) {
+            taken.push(index);
+            taken.sort_unstable();
         }
     }
 

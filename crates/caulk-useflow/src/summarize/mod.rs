@@ -4,8 +4,8 @@ use caulk_rules::Rule;
 use std::collections::BTreeSet;
 
 use caulk_ir::{Body, DominatorTree, EntitySet, Inst, InstId};
-use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueNode};
-use caulk_models::Models;
+use caulk_memory::{AccessPath, Cell, Offset, PathRoot, PathStep, Relation, ValueNode};
+use caulk_models::{Models, is_pointer_container};
 use caulk_program::{FieldInfo, FuncId, Program, TypeId};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary, Throws};
 use rustc_hash::FxHashSet;
@@ -19,7 +19,7 @@ use crate::function::View;
 use crate::guards::{MAX_CASES, known_at_all};
 use crate::history::History;
 use crate::objects::{Fresh, fresh, given_values};
-use crate::propagate::{Propagation, Start};
+use crate::propagate::{Flow, Propagation, Start};
 use crate::released::released;
 use crate::shelves::shelf_of;
 use crate::slots::{Slot, SlotUse, freed_slots, whole_structure};
@@ -167,6 +167,7 @@ impl<'a> Summarizer<'a> {
             rules.note(Rule::BorrowedElements, before - summary.actions.len());
         }
         self.drop_views();
+        self.drop_nameless_elements();
         let summary = &mut self.report.summary;
         summary.merge_opaque_blocks(MAX_CASES);
         summary.drop_implied();
@@ -188,9 +189,35 @@ impl<'a> Summarizer<'a> {
         self.report.unlinks = self.unlinks();
         self.report.slots.filled.sort_unstable();
         self.report.slots.filled.dedup();
+        self.report.slots.left_full.sort_unstable();
+        self.report.slots.left_full.dedup();
         self.report.swallowed.sort();
         self.report.given_away.sort();
         self.report.given_away.dedup();
+    }
+
+    /// Elements that may be put into what the caller gives count only where that is a container of pointers by its type. Otherwise they are
+    /// likely to be fields of something else that the argument was mistaken for.
+    fn drop_nameless_elements(&mut self) {
+        let info = self.view.program.function(self.view.id);
+        let is_container = |index: u32| {
+            let pointee = info.declaration.params.get(index as usize).map(|param| param.pointee);
+            let ty = pointee.filter(|pointee| pointee.depth == 1).and_then(|pointee| pointee.target);
+            let ty = ty.map(|ty| self.view.program.resolve_struct(info.unit, ty));
+            ty.is_some_and(|ty| is_pointer_container(self.view.program.type_name(ty)))
+        };
+        let rules = &self.world.config.rules;
+        self.report.summary.actions.retain(|action| match (&action.subject, &action.to) {
+            (Subject::Alloc(_), Destination::Store(to)) if action.guard.is_hidden() => {
+                match (to.root, to.steps.as_slice()) {
+                    (PathRoot::Param(index), [PathStep { offset: Offset::Any, field: None }]) => {
+                        rules.applies(Rule::FilledContainers, is_container(index))
+                    }
+                    _ => true,
+                }
+            }
+            _ => true,
+        });
     }
 
     /// Blocks that may be in a place count only where that place is a pointer by its declaration. Another structure that a pointer was
@@ -273,7 +300,7 @@ impl<'a> Summarizer<'a> {
         self.report.swallowed.extend(flow.swallowed_by.iter().copied().collect::<BTreeSet<InstId>>());
         let is_heap = self.world.models.family(object.family).heap;
         if is_heap && !object.hidden && !object.is_callers_choice {
-            self.note_filled_slots(&object, &flow.exits, &flow.left_in);
+            self.note_filled_slots(&object, &flow);
             self.note_made(&object);
         }
         let mut leaks: Vec<Exit> = Vec::new();
@@ -328,7 +355,7 @@ impl<'a> Summarizer<'a> {
 
     /// Fields that hold a fresh block alone when the function is left; links between nodes, which hold one of several
     /// references, own nothing.
-    fn note_filled_slots(&mut self, object: &Fresh, exits: &[Exit], left_in: &[Cell]) {
+    fn note_filled_slots(&mut self, object: &Fresh, Flow { exits, left_in, thrown, .. }: &Flow) {
         let line = self.view.line_below(object.call);
         // Several cells at one offset are one field that is known by several ways to its structure.
         let is_one_field = |cells: &[Cell]| cells.windows(2).all(|pair| pair[0].offset == pair[1].offset);
@@ -363,6 +390,9 @@ impl<'a> Summarizer<'a> {
                 self.report.slots.filled.push((slot, line));
             }
         }
+        let left = exits.iter().chain(thrown).map(|(_, a)| a).filter(|a| a.status == Status::Live);
+        let left: Vec<Cell> = left.flat_map(|a| a.cells.iter().copied()).collect();
+        self.report.slots.left_full.extend(left.into_iter().filter_map(|cell| self.view.values.own_field(cell)));
     }
 }
 

@@ -35,5 +35,5 @@ pub(crate) struct LspOptions {
 
     /// What the command line said, before settings of a project were added: each folder that an editor has open has its own.
     #[arg(skip)]
-    pub asked: Option<CheckOptions>,
+    pub asked: Option<Box<CheckOptions>>,
 }

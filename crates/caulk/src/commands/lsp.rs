@@ -19,7 +19,7 @@ use crate::kept::Kept;
 use crate::settings::apply_in_folder;
 
 pub(crate) fn run(options: &LspOptions) -> Result<Exit, Error> {
-    let asked = options.asked.clone().unwrap_or_else(|| options.check.clone());
+    let asked = options.asked.as_deref().unwrap_or(&options.check).clone();
     let here = options.check.clone();
     let make = move |folder: Option<&Path>| match folder {
         None => Project::new(Ok(here.clone()), &here),

@@ -54,7 +54,7 @@ fn returning(analysed: &Analysed, call: &Call) -> Option<FuncId> {
     for function in program.functions_named(&call.site.function) {
         let Some(body) = program.body(function) else { continue };
         let file = program.function(function).file;
-        if !file.is_some_and(|file| shown_path(file, &analysed.read.root) == call.site.file) {
+        if file.is_none_or(|file| shown_path(file, &analysed.read.root) != call.site.file) {
             continue;
         }
         for at in program.call_sites(function).iter().filter(|at| at.kind == CallKind::Direct) {

@@ -17,7 +17,7 @@ use crate::input::{cores, current_folder};
 /// Settings of the project for a command that reads one.
 pub(crate) fn apply(command: &mut Command) -> Result<(), Error> {
     if let Command::Lsp(options) = command {
-        options.asked = Some(options.check.clone());
+        options.asked = Some(Box::new(options.check.clone()));
     }
     apply_in(command, &current_folder()?)
 }
