@@ -70,7 +70,7 @@ impl Default for ExploreConfig {
             max_opaque: 16,
             max_targets: 4,
             max_cells: 512,
-            cells_per_step: 512,
+            cells_per_step: 4096,
             max_misuse_steps: 40_000,
             wants_inputs: false,
             solver: SolverConfig::default(),

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use caulk_ir::entity::EntityVec;
 use caulk_ir::{Body, Inst, InstId, Operand, Type};
-use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueNode, ValueTable};
+use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode, ValueTable};
 use caulk_rules::Rule;
 use caulk_summary::Destination;
 use rustc_hash::FxHashMap;
@@ -48,6 +48,30 @@ fn is_local(values: &ValueTable, cell: &Cell) -> bool {
 fn is_address(values: &ValueTable, cell: &Cell) -> bool {
     matches!(values.node(cell.base), ValueNode::Local(_) | ValueNode::Param(_))
         && matches!(cell.offset, Offset::Known(_))
+}
+
+/// Addresses in variables that are followed from one to the next.
+const MAX_ADDRESSES: usize = 4;
+
+impl View<'_> {
+    /// Whether a variable has the address of another, or of one that has it: `next = &one; state = &next`.
+    pub(crate) fn leads_to(&self, from: ValueId, to: ValueId) -> bool {
+        let mut reached: SmallVec<[ValueId; MAX_ADDRESSES]> = smallvec![from];
+        for _ in 0..MAX_ADDRESSES {
+            let is_next = |cell: &Cell, target: &Cell| reached.contains(&cell.base) && !reached.contains(&target.base);
+            let targets = self.settled.iter().filter_map(|(cell, target)| Some((cell, target.as_ref()?)));
+            let next: SmallVec<[ValueId; MAX_ADDRESSES]> =
+                targets.filter(|(cell, target)| is_next(cell, target)).map(|(_, target)| target.base).collect();
+            if next.is_empty() {
+                return false;
+            }
+            if next.contains(&to) {
+                return true;
+            }
+            reached.extend(next);
+        }
+        false
+    }
 }
 
 /// What callees set to something else is not settled: the tail of a list that they append to.

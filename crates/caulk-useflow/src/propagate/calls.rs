@@ -127,7 +127,11 @@ impl Propagation<'_, '_> {
         if matches!(self.view.values.node(cell.base), ValueNode::Nothing) {
             return false;
         }
-        current.cells.iter().any(|held| self.view.values.is_reached_from(held.base, cell.base))
+        let values = &self.view.values;
+        current
+            .cells
+            .iter()
+            .any(|held| values.is_reached_from(held.base, cell.base) || self.view.leads_to(cell.base, held.base))
     }
 
     /// Applies the actions whose subject is the object, then those on what holds it. What the callee does only sometimes
@@ -290,7 +294,10 @@ impl Propagation<'_, '_> {
         let Some(holder) = holder else { return };
         let base = holder.base;
         let values = &self.view.values;
-        let holds = current.cells.iter().any(|held| values.is_reached_from(held.base, base));
+        let is_given_away = matches!(action.to, Destination::Keep | Destination::Unknown);
+        let holds = current.cells.iter().any(|held| {
+            values.is_reached_from(held.base, base) || (is_given_away && self.view.leads_to(base, held.base))
+        });
         if matches!(values.node(base), ValueNode::Nothing) || !holds {
             return;
         }
