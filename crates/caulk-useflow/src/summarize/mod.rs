@@ -27,6 +27,7 @@ use crate::survey::Survey;
 use crate::unlinked::Unlink;
 
 use self::hand_out::Owners;
+use self::results::always_returned;
 use serde::{Deserialize, Serialize};
 
 mod copied;
@@ -34,6 +35,7 @@ mod ends;
 mod given;
 mod hand_out;
 mod resets;
+mod results;
 mod stored;
 mod views;
 
@@ -181,6 +183,9 @@ impl<'a> Summarizer<'a> {
                 && a.to == Destination::Store(AccessPath::root(PathRoot::Return))
         });
         summary.result_inside = result_inside(&self.view);
+        if summary.actions.iter().any(|action| matches!(action.guard, Guard::Told(..))) {
+            summary.ensures = always_returned(self.view.body);
+        }
         summary.throws = lets_out(self.view.program, self.view.id, self.view.body, &self.view.throwing);
         self.report.throwing = in_order(&self.view.throwing);
         self.report.summary.calls = param_calls(&mut self.view);

@@ -1,0 +1,57 @@
+//! The numbers a function returns, where they are few: a caller that has excluded all but one knows which one it was.
+
+use caulk_ir::{Body, Constant, Inst, InstId, Operand, Type};
+use caulk_memory::Relation;
+use rustc_hash::FxHashSet;
+
+/// Numbers that are kept apart.
+const MAX_RESULTS: usize = 8;
+
+/// What the returned number always is: between the least and the greatest, and none of those between that are never returned.
+pub(super) fn always_returned(body: &Body) -> Vec<Relation> {
+    let Some(mut results) = constants(body) else { return Vec::new() };
+    results.sort_unstable();
+    results.dedup();
+    let (Some(first), Some(last)) = (results.first().copied(), results.last().copied()) else { return Vec::new() };
+    let is_narrow = last.checked_sub(first).is_some_and(|span| span <= MAX_RESULTS as i64);
+    if !is_narrow || results.len() > MAX_RESULTS {
+        return Vec::new();
+    }
+    let gaps = (first..last).filter(|number| !results.contains(number)).map(Relation::Ne);
+    [Relation::Range(first, last)].into_iter().chain(gaps).collect()
+}
+
+/// All numbers that are returned; None if one of them is computed.
+fn constants(body: &Body) -> Option<Vec<i64>> {
+    let mut found = Vec::new();
+    let mut seen: FxHashSet<InstId> = FxHashSet::default();
+    let mut work: Vec<Operand> = Vec::new();
+    for inst in body.insts.values() {
+        if let Inst::Return { value } = inst {
+            work.push((*value)?);
+        }
+    }
+    while let Some(operand) = work.pop() {
+        let Operand::Value(value) = operand else {
+            found.push(number(body.constant(operand)?)?);
+            continue;
+        };
+        if !seen.insert(value) {
+            continue;
+        }
+        match &body.insts[value] {
+            Inst::Phi { ty: Type::Int(_), incoming } => work.extend(incoming.iter().map(|(_, operand)| *operand)),
+            Inst::Select { ty: Type::Int(_), then, other, .. } => work.extend([*then, *other]),
+            _ => return None,
+        }
+    }
+    Some(found)
+}
+
+/// A truth value of one bit has no sign.
+fn number(constant: Constant) -> Option<i64> {
+    match constant {
+        Constant::Int { bits: 1, .. } => None,
+        other => other.as_signed(),
+    }
+}
