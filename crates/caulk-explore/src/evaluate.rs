@@ -219,12 +219,13 @@ impl Machine<'_> {
         }
     }
 
-    /// Equality, with what is known of addresses: an object is not null and no other object, and a fresh block is no pointer that
-    /// was there before it.
+    /// Equality, with what is known of addresses: an object is not null and no other object; a fresh block, or a variable of this call, is no
+    /// pointer that was there before it.
     fn equal(&mut self, a: TermId, b: TermId) -> TermId {
         let ((x, dx), (y, dy)) = (self.pool.split_offset(a), self.pool.split_offset(b));
         let kind = |term: TermId| match self.symbols.origin(&self.pool, term) {
-            Some(Origin::Local(_) | Origin::Global(_) | Origin::Function(_)) => Address::Object,
+            Some(Origin::Local(_)) => Address::Own,
+            Some(Origin::Global(_) | Origin::Function(_)) => Address::Object,
             Some(Origin::Block(_)) => Address::Block,
             Some(Origin::Param(_) | Origin::Initial(_)) => Address::Older,
             None if self.pool.as_const(term) == Some(0) => Address::Null,
@@ -232,8 +233,10 @@ impl Machine<'_> {
         };
         match (kind(x), kind(y)) {
             _ if x == y => self.pool.eq(a, b),
-            (Address::Object, Address::Object | Address::Null | Address::Block)
-            | (Address::Null | Address::Block, Address::Object) => self.pool.boolean(false),
+            (Address::Object | Address::Own, Address::Object | Address::Own | Address::Null | Address::Block)
+            | (Address::Null | Address::Block, Address::Object | Address::Own)
+            | (Address::Own, Address::Older)
+            | (Address::Older, Address::Own) => self.pool.boolean(false),
             // Both may be null, and only then they are equal.
             (Address::Block, Address::Block | Address::Older) | (Address::Older, Address::Block)
                 if dx == 0 && dy == 0 =>
@@ -340,8 +343,10 @@ impl Machine<'_> {
 /// What kind of pointer a term is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Address {
-    /// Of a variable or function: never null.
+    /// Of a static variable or function: never null.
     Object,
+    /// Of a variable of this call: never null.
+    Own,
     /// Made by a call of this function, or null.
     Block,
     /// Was there when the function was entered.

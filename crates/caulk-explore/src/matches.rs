@@ -9,14 +9,12 @@
 use caulk_ir::{BlockId, Body, Callee, CompareOp, Constant, EntityVec, GlobalId, InitItem, Initialiser, Inst};
 use caulk_ir::{InstId, Operand, Step, Unit};
 use caulk_rules::Rule;
+use caulk_useflow::compares_texts;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::search::Search;
 use crate::state::State;
-
-/// Functions that tell by 0 that two texts are equal.
-const COMPARISONS: [&str; 4] = ["strcmp", "strcasecmp", "wcscmp", "strcoll"];
 
 /// A table with more entries is not looked at.
 const MAX_ENTRIES: usize = 1024;
@@ -74,7 +72,7 @@ impl Finder<'_> {
         let Callee::Direct(function) = call.callee else { return None };
         let symbol = self.unit.str(self.unit.functions[function].symbol);
         match call.args.as_slice() {
-            [one, other] if COMPARISONS.contains(&symbol) => Some([*one, *other]),
+            [one, other] if compares_texts(symbol) => Some([*one, *other]),
             _ => None,
         }
     }

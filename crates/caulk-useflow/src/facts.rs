@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::saved::SavedLoads;
+use crate::which_way::Ways;
 
 /// A value that facts are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,6 +68,7 @@ pub(crate) struct Keys {
     /// The function a call reaches, where that has no side effects.
     pure_calls: FxHashMap<InstId, FuncId>,
     pub saved: SavedLoads,
+    pub ways: Ways,
     /// Where the function is being looked at: what a value was read from may have been written since.
     pub here: (BlockId, InstId),
 }
@@ -93,6 +95,7 @@ impl Default for Keys {
             of_insts,
             pure_calls: FxHashMap::default(),
             saved: SavedLoads::default(),
+            ways: Ways::default(),
             here: (Body::ENTRY, InstId(0)),
         }
     }
@@ -299,7 +302,8 @@ impl Keys {
         if depth < MAX_DEPTH {
             match &body.insts[inst] {
                 Inst::Compare { op, lhs, rhs, ty } => {
-                    return self.assume_compare(body, values, (*op, *lhs, *rhs, *ty), wanted, facts, depth);
+                    return self.assume_compare(body, values, (*op, *lhs, *rhs, *ty), wanted, facts, depth)
+                        && self.assume_way(body, values, inst, wanted, facts, depth);
                 }
                 Inst::Binary { op: BinaryOp::And, ty: Type::Int(1), lhs, rhs, .. } if wanted => {
                     return self.assume_into(body, values, *lhs, true, facts, depth + 1)
@@ -325,6 +329,34 @@ impl Keys {
             facts.push((key, if wanted { Relation::NONZERO } else { Relation::ZERO }));
         }
         true
+    }
+
+    /// What held on the one way that a comparison leaves. What was read from memory may be another since.
+    fn assume_way(
+        &mut self,
+        body: &Body,
+        values: &ValueTable,
+        comparison: InstId,
+        wanted: bool,
+        facts: &mut FactList,
+        depth: usize,
+    ) -> bool {
+        for (condition, holds) in self.ways.implied(comparison, wanted) {
+            let mut learnt = FactList::new();
+            if !self.assume_into(body, values, condition, holds, &mut learnt, depth + 1) {
+                return false;
+            }
+            learnt.retain(|(key, _)| self.is_lasting(*key));
+            facts.extend(learnt);
+        }
+        true
+    }
+
+    /// Whether what a key stands for is computed from no memory.
+    fn is_lasting(&self, key: KeyId) -> bool {
+        let mut is_lasting = true;
+        self.depends_on(key, &mut |key| is_lasting &= !matches!(key, Key::Loaded(_) | Key::Initial(_) | Key::Pure(..)));
+        is_lasting
     }
 
     fn assume_compare(

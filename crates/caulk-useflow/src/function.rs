@@ -27,6 +27,7 @@ use crate::stale::Answers;
 use crate::steps::Steps;
 use crate::survey::Survey;
 use crate::targets::{add_common_results, combine};
+use crate::which_way::Ways;
 
 pub(crate) struct View<'a> {
     pub program: &'a Program,
@@ -103,6 +104,7 @@ impl<'a> View<'a> {
         }
         let mut calls: EntityVec<InstId, Option<Rc<CallEffect<'a>>>> = vec![None; body.insts.len()].into();
         let mut keys = Keys::default();
+        keys.ways = Ways::new(body);
         for site in program.call_sites(id) {
             let effect = match special(known, site.inst) {
                 Some(summary) => Some(CallEffect { summary: Cow::Owned(Summary::clone(summary)), unknown: false }),

@@ -19,6 +19,7 @@ use crate::function::{Resolved, View};
 use crate::history::{Event, History, NONE};
 use crate::propagate::{Propagation, variable_at};
 use crate::replaced::is_replaced_null;
+use crate::taken_before::is_taken_before;
 
 /// An object that a call makes.
 #[derive(Clone, Debug)]
@@ -68,6 +69,10 @@ pub(crate) fn fresh(view: &mut View<'_>, history: &mut History) -> Vec<Fresh> {
         view.keys.here = (view.homes[call], call);
         for (id, block) in effect.summary.blocks.iter() {
             if view.config.rules.applies(Rule::RenewedBirths, renewals.contains(call, id)) {
+                continue;
+            }
+            let is_taken = is_taken_before(view, call, &effect.summary, id);
+            if view.config.rules.applies(Rule::TakenBefore, is_taken) {
                 continue;
             }
             if objects.len() >= view.config.max_objects {

@@ -24,6 +24,7 @@ use crate::fresh_values::{is_fresh, is_renewed};
 use crate::from_birth::FromBirth;
 use crate::function::View;
 use crate::holders::{Holder, Holders, holder_of};
+use crate::keywords::follows_keyword;
 use crate::objects::given_start;
 use crate::propagate::{Propagation, Start};
 use crate::refcount::gives_up_reference;
@@ -76,6 +77,8 @@ struct Filled {
     frees_siblings: bool,
     /// The structure comes from a function that makes such structures.
     is_new: bool,
+    /// It is filled because a text of the input says so.
+    is_named: bool,
     manner: Manner,
 }
 
@@ -152,7 +155,12 @@ pub(crate) fn overwritten_slots(
                             holder == Holder::Given(0) && table.is_freed(&slot) && !is_emptied && !asks_sibling;
                         is_own && is_called_again(world.program, analysis, function, slot)
                     };
+                    let by_input = found.is_named
+                        && !asks_sibling
+                        && table.is_freed(&slot)
+                        && (!matches!(holder, Holder::Given(_)) || holders.may_have_existed(function, holder, slot.0));
                     by_others
+                        || world.config.rules.applies(Rule::NamedSettings, by_input)
                         || world.config.rules.applies(Rule::ConstructedFields, by_class)
                         || world.config.rules.applies(Rule::SisterFields, by_sisters())
                         || world.config.rules.applies(Rule::RepeatedSetters, by_repetition())
@@ -260,7 +268,11 @@ fn filled_by(
         let frees_siblings = is_emptied && !summarizer.all_freed_siblings(cell).is_empty();
         let asks_sibling = summarizer.asks_sibling(cell);
         let is_new = comes_from_maker(&summarizer.view, analysis, cell.base, slot.0);
-        let found_here = Filled { slot, of, asks_sibling, is_emptied, frees_siblings, is_new, manner };
+        let is_named = match manner {
+            Manner::Overwrites { store, .. } => follows_keyword(&summarizer.view, store),
+            Manner::FreesFirst => false,
+        };
+        let found_here = Filled { slot, of, asks_sibling, is_emptied, frees_siblings, is_new, is_named, manner };
         if !found.contains(&found_here) {
             found.push(found_here);
         }

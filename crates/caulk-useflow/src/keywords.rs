@@ -1,0 +1,94 @@
+//! What is done only where a text equals a constant: `if (!strcmp(args[0], "log-file")) server->log = strdup(args[1]);`.
+//!
+//! Such code carries out what its input says, a line of a configuration or an option, and input may say the same thing twice.
+
+use caulk_ir::{
+    BlockId, Body, CallData, Callee, CompareOp, Constant, EntitySet, Initialiser, Inst, InstId, Operand, Unit,
+};
+
+use crate::function::View;
+
+/// Functions of the standard libraries that tell by 0 that two texts are equal.
+const COMPARISONS: [&str; 8] =
+    ["strcmp", "strcasecmp", "strncmp", "strncasecmp", "wcscmp", "strcoll", "g_strcmp0", "g_ascii_strcasecmp"];
+
+/// A function with more instructions than this is no other name for a comparison.
+const MAX_WRAPPER: usize = 16;
+
+/// Whether a function of the standard libraries tells by 0 that two texts are equal.
+pub fn compares_texts(symbol: &str) -> bool {
+    COMPARISONS.contains(&symbol)
+}
+
+/// Whether an instruction is reached only by ways on which some text has equalled a constant.
+pub(crate) fn follows_keyword(view: &View<'_>, at: InstId) -> bool {
+    let body = view.body;
+    let mut seen: EntitySet<BlockId> = EntitySet::default();
+    let mut work = vec![Body::ENTRY];
+    while let Some(block) = work.pop() {
+        if !seen.insert(block) {
+            continue;
+        }
+        let terminator = body.terminator(block);
+        match (terminator, equal_side(view, terminator)) {
+            (Inst::Branch { other, .. }, Some(true)) => work.push(*other),
+            (Inst::Branch { then, .. }, Some(false)) => work.push(*then),
+            (terminator, _) => work.extend(terminator.successors()),
+        }
+    }
+    !seen.contains(view.homes[at])
+}
+
+/// Whether a branch is taken, or not taken, where a text equals a constant. None: it asks something else.
+fn equal_side(view: &View<'_>, terminator: &Inst) -> Option<bool> {
+    let Inst::Branch { cond, .. } = terminator else { return None };
+    let (call, on_other) = asked_call(view.body, *cond, true)?;
+    let data = view.body.insts[call].call()?;
+    let unit = view.program.unit(view.program.function(view.id).unit);
+    if !data.args.iter().any(|argument| is_text(unit, view.body, *argument)) {
+        return None;
+    }
+    let is_zero_equal = tells_by_zero(unit, data).or_else(|| wrapper_tells_by_zero(view, call))?;
+    Some(on_other != is_zero_equal)
+}
+
+/// The call whose result decides a condition, and whether the condition holds where the result is not 0.
+fn asked_call(body: &Body, condition: Operand, holds: bool) -> Option<(InstId, bool)> {
+    let value = condition.value()?;
+    match &body.insts[value] {
+        Inst::Call(_) => Some((value, holds)),
+        Inst::Cast { value, .. } => asked_call(body, *value, holds),
+        Inst::Compare { op: op @ (CompareOp::Eq | CompareOp::Ne), lhs, rhs, .. } => {
+            let is_zero = body.constant(*rhs).and_then(Constant::as_signed) == Some(0);
+            is_zero.then(|| asked_call(body, *lhs, holds == (*op == CompareOp::Ne)))?
+        }
+        _ => None,
+    }
+}
+
+/// Whether a call of a comparison gives 0 where the texts are equal; None where it is no comparison.
+fn tells_by_zero(unit: &Unit, call: &CallData) -> Option<bool> {
+    let Callee::Direct(function) = call.callee else { return None };
+    compares_texts(unit.symbol(function)).then_some(true)
+}
+
+/// The same for a short function that gives back what a comparison tells.
+fn wrapper_tells_by_zero(view: &View<'_>, call: InstId) -> Option<bool> {
+    let site = view.program.call_site(view.id, call)?;
+    let [target] = view.program.targets(site) else { return None };
+    let body = view.program.body(*target).filter(|body| body.insts.len() <= MAX_WRAPPER)?;
+    let unit = view.program.unit(view.program.function(*target).unit);
+    let mut returned = body.insts.values().filter_map(|inst| match inst {
+        Inst::Return { value } => *value,
+        _ => None,
+    });
+    let (inner, holds) = asked_call(&body, returned.next()?, true)?;
+    tells_by_zero(unit, body.insts[inner].call()?).map(|is_zero| is_zero == holds)
+}
+
+fn is_text(unit: &Unit, body: &Body, operand: Operand) -> bool {
+    match body.constant(operand) {
+        Some(Constant::Global { global, .. }) => matches!(unit.globals[global].init, Initialiser::Text(_)),
+        _ => false,
+    }
+}
