@@ -34,7 +34,7 @@ pub struct Cell {
 }
 
 /// Loads nest this deep before a value counts as opaque (SPARROW's k).
-const MAX_LOADS: u8 = 4;
+const MAX_LOADS: u8 = 8;
 
 /// Choices nest this deep in macros that allocate.
 const MAX_CHOICES: u32 = 4;

@@ -175,7 +175,7 @@ rules! {
     TakenBefore "taken-before"
         "What a call gives back that frees its argument is not lost with an unused result, if a pointer was read from the argument before."
     NamedSettings "named-settings"
-        "A field that is filled where a text equals a constant may be full already, because input may name the same setting twice."
+        "A field that is filled where a text equals a constant, or by a function that is registered under a name, may be full already, because input may name the same setting twice."
     RepeatedSetters "repeated-setters"
         "A field that a method fills may be full already if a caller calls the method in a loop on the same object and never empties the field."
     ClearedStructures "cleared-structures"

@@ -56,6 +56,7 @@ mod overwrites;
 mod private_fields;
 mod propagate;
 mod refcount;
+mod registered;
 mod released;
 mod repeated;
 mod replaced;

@@ -28,6 +28,7 @@ use crate::keywords::follows_keyword;
 use crate::objects::given_start;
 use crate::propagate::{Propagation, Start};
 use crate::refcount::gives_up_reference;
+use crate::registered::Registered;
 use crate::repeated::is_called_again;
 use crate::schedule::Analysis;
 use crate::sisters::{Known, Sisters};
@@ -79,6 +80,8 @@ struct Filled {
     is_new: bool,
     /// It is filled because a text of the input says so.
     is_named: bool,
+    /// The function compares what it held with something.
+    is_compared: bool,
     manner: Manner,
 }
 
@@ -112,6 +115,7 @@ pub(crate) fn overwritten_slots(
     let mut holders = Holders::new(world.program, analysis, &world.config.rules);
     let classes = Constructed::new(world.program, analysis);
     let from_birth = FromBirth::new(analysis);
+    let registered = Registered::new(world.program, world.survey);
     let mut candidates = Vec::new();
     for (&function, filled) in writers.iter().zip(&found) {
         for found @ &Filled { slot, of: (ty, known), asks_sibling, is_emptied, manner, .. } in filled {
@@ -155,10 +159,12 @@ pub(crate) fn overwritten_slots(
                             holder == Holder::Given(0) && table.is_freed(&slot) && !is_emptied && !asks_sibling;
                         is_own && is_called_again(world.program, analysis, function, slot)
                     };
-                    let by_input = found.is_named
-                        && !asks_sibling
+                    let by_input = is_named_setting(found, registered.contains(function))
                         && table.is_freed(&slot)
-                        && (!matches!(holder, Holder::Given(_)) || holders.may_have_existed(function, holder, slot.0));
+                        && match holder {
+                            Holder::Given(_) => holders.may_have_existed(function, holder, slot.0),
+                            _ => found.is_named || !world.program.callees(function).any(|f| makes(analysis, f, slot.0)),
+                        };
                     by_others
                         || world.config.rules.applies(Rule::NamedSettings, by_input)
                         || world.config.rules.applies(Rule::ConstructedFields, by_class)
@@ -173,6 +179,12 @@ pub(crate) fn overwritten_slots(
         }
     }
     candidates
+}
+
+/// Whether a field is filled because some input says so: it may say so again.
+fn is_named_setting(found: &Filled, is_registered: bool) -> bool {
+    let is_static = matches!(found.of.1, Known::Global(_));
+    !found.asks_sibling && !found.is_compared && (found.is_named || (is_registered && is_static))
 }
 
 /// Whether a function ends structures of a type.
@@ -272,7 +284,9 @@ fn filled_by(
             Manner::Overwrites { store, .. } => follows_keyword(&summarizer.view, store),
             Manner::FreesFirst => false,
         };
-        let found_here = Filled { slot, of, asks_sibling, is_emptied, frees_siblings, is_new, is_named, manner };
+        let is_compared = summarizer.is_compared(cell);
+        let found_here =
+            Filled { slot, of, asks_sibling, is_emptied, frees_siblings, is_new, is_named, is_compared, manner };
         if !found.contains(&found_here) {
             found.push(found_here);
         }
