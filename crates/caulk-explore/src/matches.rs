@@ -207,7 +207,7 @@ impl Finder<'_> {
             Constant::Int { value, .. } => seen.insert(value.to_string()),
             _ => false,
         };
-        (2..=MAX_ENTRIES).contains(&entries.len()) && entries.iter().all(is_new)
+        (1..=MAX_ENTRIES).contains(&entries.len()) && entries.iter().all(is_new)
     }
 }
 

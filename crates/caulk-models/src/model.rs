@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::condition::{Atom, Comparison, Condition, Success};
 use crate::family::FamilyId;
-use crate::place::{Place, Pointer};
+use crate::place::{Place, Pointer, Root};
 
 /// The effects of a function without a body.
 ///
@@ -169,6 +169,19 @@ impl Model {
     pub fn allocates(&self) -> bool {
         self.effects.iter().any(|effect| {
             matches!(effect.kind, EffectKind::Alloc { .. } | EffectKind::Resize { .. } | EffectKind::Acquire { .. })
+        })
+    }
+
+    /// The family of what is freed whatever happens, if that is what a root points to.
+    #[must_use]
+    pub fn frees_always(&self, root: Root) -> Option<FamilyId> {
+        self.effects.iter().find_map(|effect| match effect.kind {
+            EffectKind::Free { what: Place { root: freed, derefs: 0 }, family, .. }
+                if freed == root && effect.when.is_always() =>
+            {
+                Some(family)
+            }
+            _ => None,
         })
     }
 

@@ -58,6 +58,8 @@ rules! {
         "What calloc gives is zero until it is written, so that a field that was not filled is null."
     NoOverflow "no-overflow"
         "A sum or product that the program checks does not overflow, because sizes that large are no reason to fix a leak."
+    LearnedAllocators "learned-allocators"
+        "What a library function without a model gives back is its caller's, if two functions of the program free it, because no code frees what it does not own."
     LibraryDemands "library-demands"
         "A library function is given what it needs, because no program asks for a block of no bytes or for the length of nothing."
     NonnullParams "nonnull-params"

@@ -6,6 +6,8 @@ use caulk_ir::{
     BlockId, Body, CallData, Callee, CompareOp, Constant, EntitySet, Initialiser, Inst, InstId, Operand, Unit,
 };
 
+use caulk_memory::ValueNode;
+
 use crate::function::View;
 
 /// Functions of the standard libraries that tell by 0 that two texts are equal.
@@ -45,7 +47,8 @@ fn equal_side(view: &View<'_>, terminator: &Inst) -> Option<bool> {
     let (call, on_other) = asked_call(view.body, *cond, true)?;
     let data = view.body.insts[call].call()?;
     let unit = view.program.unit(view.program.function(view.id).unit);
-    if !data.args.iter().any(|argument| is_text(unit, view.body, *argument)) {
+    let is_constant = |argument: &Operand| is_text(unit, view.body, *argument);
+    if !data.args.iter().any(is_constant) || data.args.iter().any(|argument| is_of_table(view, *argument)) {
         return None;
     }
     let is_zero_equal = tells_by_zero(unit, data).or_else(|| wrapper_tells_by_zero(view, call))?;
@@ -84,6 +87,14 @@ fn wrapper_tells_by_zero(view: &View<'_>, call: InstId) -> Option<bool> {
     });
     let (inner, holds) = asked_call(&body, returned.next()?, true)?;
     tells_by_zero(unit, body.insts[inner].call()?).map(|is_zero| is_zero == holds)
+}
+
+/// Whether a text is an entry of a static table: no input, and there is one of each.
+fn is_of_table(view: &View<'_>, operand: Operand) -> bool {
+    let Some(value) = operand.value() else { return false };
+    let Inst::Load { address, .. } = view.body.insts[value] else { return false };
+    let base = view.values.of_operand(address).map(|cell| view.values.root(cell.base));
+    matches!(base, Some(ValueNode::Global(_)))
 }
 
 fn is_text(unit: &Unit, body: &Body, operand: Operand) -> bool {

@@ -43,6 +43,7 @@ mod holders;
 mod indexed;
 mod kept;
 mod keywords;
+mod learned;
 mod library;
 mod library_throws;
 mod liveness;

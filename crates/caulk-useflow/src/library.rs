@@ -252,6 +252,21 @@ fn passed(pointer: &Pointer) -> Option<AccessPath> {
     }
 }
 
+/// What a function gives back is a new block of the caller's, unless it is null.
+pub(crate) fn give_result(summary: &mut Summary, family: FamilyId) {
+    let result = AccessPath::root(PathRoot::Return);
+    if summary.actions.iter().any(|action| action.to == Destination::Store(result.clone())) {
+        return;
+    }
+    let subject = new_block(summary, family, Vec::new());
+    summary.actions.push(Action {
+        subject,
+        to: Destination::Store(result),
+        guard: Guard::Told(Relation::NONZERO, None),
+    });
+    summary.actions.sort();
+}
+
 fn new_block(summary: &mut Summary, family: FamilyId, needs: Vec<(AccessPath, Relation)>) -> Subject {
     let cases = vec![Case { needs, ..Case::default() }];
     Subject::Alloc(summary.blocks.push(Block { family, chain: Vec::new(), doubt: 0, is_zeroed: false, cases }))

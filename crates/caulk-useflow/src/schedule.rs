@@ -66,7 +66,7 @@ pub struct Statistics {
 
 /// Analyses a program.
 pub fn analyse(program: &Program, models: &Models, config: &UseflowConfig) -> Analysis {
-    let survey = survey(program, &config.rules);
+    let survey = survey(program, models, &config.rules);
     let (reports, statistics) = bottom_up(&World { program, models, config, survey: &survey }, None);
     whole_program(program, models, config, Analysis { reports, survey, statistics, ..Analysis::default() })
 }
@@ -80,7 +80,7 @@ pub fn analyse_keeping(
     marks: &Marks,
     kept: &mut Kept,
 ) -> (Analysis, TableMarks) {
-    let survey = survey(program, &config.rules);
+    let survey = survey(program, models, &config.rules);
     let keeping = Keeping::new(marks, &survey, std::mem::take(kept));
     let (reports, statistics) = bottom_up(&World { program, models, config, survey: &survey }, Some(&keeping));
     let (now, tables) = keeping.end();
@@ -97,6 +97,9 @@ fn bottom_up(world: &World<'_>, keeping: Option<&Keeping<'_>>) -> (EntityVec<Fun
     let bodiless: Vec<FuncId> = program.functions().filter(|f| !program.has_body(*f)).collect();
     for function in bodiless {
         let mut summary = library::summary_of(program, models, function);
+        if let Some(family) = survey.learned.get(&function) {
+            library::give_result(&mut summary, *family);
+        }
         let has_demands = !summary.demands.is_empty() || !summary.looks_behind.is_empty();
         if has_demands && !config.rules.applies(Rule::LibraryDemands, true) {
             summary.demands.clear();

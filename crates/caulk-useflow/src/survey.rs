@@ -1,6 +1,7 @@
 //! One look at every body before anything is followed: what whole-program tables need of it.
 
 use caulk_ir::EntityVec;
+use caulk_models::{FamilyId, Models};
 use caulk_program::reads::{Read, note};
 use caulk_program::{FuncId, GlobalVarId, Program, TypeId};
 use caulk_rules::{Rule, Rules};
@@ -9,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::callbacks::given_by_name;
 use crate::counters::counted_fields;
+use crate::learned::{Look, learned};
 use crate::modified::{Modified, Place, of_body, of_declaration};
 use crate::nonnull::{Gift, NonnullParams, gifts};
 use crate::refcount::released_types;
@@ -33,6 +35,8 @@ pub struct Survey {
     pub modified: Modified,
     /// Parameters that no call gives null.
     pub nonnull: NonnullParams,
+    /// Library functions without a model whose result is the caller's, and how it is freed.
+    pub(crate) learned: FxHashMap<FuncId, FamilyId>,
 }
 
 impl Survey {
@@ -53,7 +57,7 @@ impl Survey {
     }
 }
 
-pub(crate) fn survey(program: &Program, rules: &Rules) -> Survey {
+pub(crate) fn survey(program: &Program, models: &Models, rules: &Rules) -> Survey {
     let functions: Vec<FuncId> = program.functions().collect();
     let looks: Vec<_> = functions
         .par_iter()
@@ -64,15 +68,23 @@ pub(crate) fn survey(program: &Program, rules: &Rules) -> Survey {
                 let counters = rules.all(Rule::Counters, || counted_fields(program, f, &body));
                 let counted = rules.all(Rule::CountedReferences, || released_types(program, f, &body));
                 let gifts = if rules.is_on(Rule::NonnullParams) { gifts(program, f, &body) } else { Vec::new() };
-                (counted, given, written, counters, gifts)
+                let look = if rules.is_on(Rule::LearnedAllocators) {
+                    Look::new(program, models, f, &body)
+                } else {
+                    Look::default()
+                };
+                (counted, given, written, counters, gifts, look)
             }
-            None => (Vec::new(), Vec::new(), of_declaration(program, f), Vec::new(), Vec::new()),
+            None => (Vec::new(), Vec::new(), of_declaration(program, f), Vec::new(), Vec::new(), Look::default()),
         })
         .collect();
     let mut survey = Survey::default();
     let mut written = Vec::with_capacity(looks.len());
     let mut gifts = EntityVec::with_capacity(looks.len());
-    for (&function, (released, given, writes, counters, to_others)) in functions.iter().zip(looks) {
+    let of_libraries = functions.iter().copied().zip(looks.iter().map(|look| &look.5));
+    survey.learned = learned(program, models, of_libraries);
+    rules.note(Rule::LearnedAllocators, survey.learned.len());
+    for (&function, (released, given, writes, counters, to_others, _)) in functions.iter().zip(looks) {
         survey.counters.extend(counters);
         for (ty, names) in released {
             survey.counted.entry(ty).or_default().push(Releasing { function, names });
