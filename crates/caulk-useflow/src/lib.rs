@@ -76,6 +76,7 @@ mod table_marks;
 mod taken_before;
 mod targets;
 mod traffic;
+mod twins;
 mod uncaught;
 mod unfreed;
 mod unlinked;
