@@ -6,11 +6,14 @@
 //! way in the whole program, and no later part has to find out.
 
 use caulk_ir::entity::Entity;
-use caulk_ir::{Body, Callee, CompareOp, Constant, EntityVec, FunctionId, GlobalId, Inst, InstId, Linkage, Operand};
+use caulk_ir::{
+    Body, CallData, Callee, CompareOp, Constant, EntityVec, FunctionId, GlobalId, Inst, InstId, Linkage, Operand, Type,
+};
 use caulk_rules::{Rule, Rules};
 use rustc_hash::FxHashMap;
 
 use crate::facts::{Facts, World};
+use crate::formulas::Formulas;
 use crate::ids::{FuncId, GlobalVarId};
 use crate::link::UnitMap;
 use crate::variables::Variables;
@@ -21,6 +24,7 @@ pub(crate) struct Constants {
     /// Pointers to functions that are taken to hold what they held first, in terms of their own unit.
     hooks: FxHashMap<GlobalVarId, Constant>,
     results: EntityVec<FuncId, Option<Constant>>,
+    formulas: Formulas,
 }
 
 impl Constants {
@@ -44,7 +48,10 @@ impl Constants {
             result.filter(|_| rules.applies(Rule::Constants, is_final))
         });
         let results: Vec<Option<Constant>> = results.collect();
-        Self { variables: held.into_iter().collect(), hooks: hooks.into_iter().collect(), results: results.into() }
+        let formulas = rules.all(Rule::Formulas, || facts.iter().flat_map(|f| f.formulas.iter().cloned()).collect());
+        let formulas = Formulas::new(formulas.into_iter());
+        let (variables, hooks) = (held.into_iter().collect(), hooks.into_iter().collect());
+        Self { variables, hooks, results: results.into(), formulas }
     }
 
     /// Puts constants in place of the values they are known to be.
@@ -53,7 +60,9 @@ impl Constants {
         for (id, inst) in body.insts.iter() {
             let found = match inst {
                 Inst::Load { address, volatile: false, .. } => self.held(map, body, *address),
-                Inst::Call(call) | Inst::Invoke { call, .. } => self.returned(map, call.callee),
+                Inst::Call(call) | Inst::Invoke { call, .. } => {
+                    self.returned(map, call.callee).or_else(|| self.computed(map, body, call))
+                }
                 _ => None,
             };
             known.extend(found.filter(|c| c.ty() == inst.result_type()).map(|c| (id, c)));
@@ -77,6 +86,24 @@ impl Constants {
     /// The number that a unit's function always returns.
     pub(crate) fn of_function(&self, map: &UnitMap, function: FunctionId) -> Option<Constant> {
         agreed(map.functions.get(function).iter().map(|f| self.results[*f]))
+    }
+
+    /// What a function computes from the constants that it is given.
+    fn computed(&self, map: &UnitMap, body: &Body, call: &CallData) -> Option<Constant> {
+        let (Callee::Direct(name), Type::Int(bits)) = (call.callee, call.ret) else { return None };
+        let [function] = map.functions.get(name) else { return None };
+        self.formulas.get(*function)?;
+        let number = |arg: &Operand| match body.constant(*arg) {
+            Some(Constant::Int { value, .. }) => Some(value),
+            _ => None,
+        };
+        let args: Vec<Option<u64>> = call.args.iter().map(number).collect();
+        let value = self.formulas.value(*function, &args)?;
+        Some(Constant::Int { bits, value })
+    }
+
+    pub(crate) fn formulas(&self) -> &Formulas {
+        &self.formulas
     }
 
     fn held(&self, map: &UnitMap, body: &Body, address: Operand) -> Option<Constant> {

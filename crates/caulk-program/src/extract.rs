@@ -1,10 +1,11 @@
 //! Walks one body and notes its calls and the flow of function pointers.
 
 use caulk_ir::entity::Entity;
-use caulk_ir::{Body, CallData, Callee, CastOp, Constant, Inst, InstId, Operand, Type};
+use caulk_ir::{Body, CallData, Callee, CastOp, Constant, Inst, InstId, Linkage, Operand, Type};
 use smallvec::SmallVec;
 
 use crate::facts::{BodyFacts, CallFact, CallShape, Facts, Key, Site, Value, World, fits, may_hold};
+use crate::formulas::Formula;
 use crate::ids::FuncId;
 use crate::locate::{Reader, Root, Slot};
 use crate::variables::{constant_result, note_uses};
@@ -36,6 +37,13 @@ pub(crate) fn extract(world: &World<'_>, id: FuncId, body: &Body, facts: &mut Fa
     let mut extractor = Extractor { reader, id, pointer_bytes: unit.pointer_bytes, facts, nodes, pending: Vec::new() };
     extractor.run();
     note_uses(world, world.map(home.unit), id, body, &mut extractor.facts.variables);
+    let meant = |name| match world.map(home.unit).functions.get(name) {
+        [only] => Some(*only),
+        _ => None,
+    };
+    let is_final = function.linkage != Linkage::Weak;
+    let formula = Formula::new(body, meant).filter(|_| is_final);
+    extractor.facts.formulas.extend(formula.map(|formula| (id, formula)));
     let own = body.places.values().filter(|p| p.inlined.is_none() && Some(p.file) == function.file);
     BodyFacts {
         blocks: body.blocks.len() as u32,

@@ -10,6 +10,7 @@ use caulk_ir::{
 use rayon::prelude::*;
 
 use crate::extract::extract;
+use crate::formulas::Formula;
 use crate::ids::{FuncId, GlobalVarId, TypeId, UnitId};
 use crate::link::{Linked, UnitMap};
 use crate::types::Types;
@@ -117,6 +118,7 @@ pub(crate) struct Facts {
     pub address_taken: Vec<FuncId>,
     /// What is done with plain variables.
     pub variables: Vec<VariableUse>,
+    pub formulas: Vec<(FuncId, Formula)>,
 }
 
 impl Facts {

@@ -19,6 +19,7 @@ mod dot;
 mod errno;
 mod extract;
 mod facts;
+mod formulas;
 mod ids;
 mod indirect;
 mod link;

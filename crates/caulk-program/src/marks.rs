@@ -248,6 +248,9 @@ impl<'p> Maker<'p> {
                 self.meant_function(unit, function).hash(hasher);
                 self.declared(unit, function, hasher);
                 self.program.always_returned(unit, function).hash(hasher);
+                for meant in self.program.resolve_function(unit, function) {
+                    self.program.hash_formula(*meant, hasher, 0);
+                }
             }
             Mention::Global(global) => {
                 self.meant_global(unit, global).hash(hasher);
@@ -266,6 +269,17 @@ impl<'p> Maker<'p> {
 impl Program {
     fn always_returned(&self, unit: UnitId, function: FunctionId) -> Option<Constant> {
         self.constants.of_function(&self.maps[unit.index()], function)
+    }
+
+    /// What a function computes, and those that it asks.
+    fn hash_formula(&self, function: FuncId, hasher: &mut DefaultHasher, depth: usize) {
+        /// As deep as formulas are evaluated.
+        const MAX_DEPTH: usize = 4;
+        let Some(formula) = self.constants.formulas().get(function) else { return };
+        format!("{formula:?}").hash(hasher);
+        if depth < MAX_DEPTH {
+            formula.callees().for_each(|callee| self.hash_formula(callee, hasher, depth + 1));
+        }
     }
 
     fn always_held(&self, unit: UnitId, global: GlobalId) -> Option<Constant> {

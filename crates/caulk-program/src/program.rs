@@ -194,6 +194,13 @@ impl Program {
         Some(body)
     }
 
+    /// Whether a function that only computes returns zero wherever this argument is zero.
+    pub fn keeps_zero(&self, function: FuncId, index: usize) -> bool {
+        note(Read::Body(function));
+        let args: Vec<Option<u64>> = (0..=index).map(|at| (at == index).then_some(0)).collect();
+        self.constants.formulas().value(function, &args) == Some(0)
+    }
+
     /// A line of a function, given as the distance from the function's own line: what is kept of a function does not change when code
     /// above it does.
     pub fn line_of(&self, function: FuncId, below: u32) -> u32 {

@@ -317,6 +317,34 @@ impl Summary {
         self.actions.retain(|action| !may_be_its(action));
     }
 
+    /// A block that renews one in the caller's memory, too far away to be told of, is that memory's: `*out = connection->buffer->text`. An
+    /// out-pointer that may lead there is no more than a pointer.
+    pub fn drop_second_pointers(&mut self) {
+        let place = |action: &Action| match (&action.subject, &action.to) {
+            (Subject::Alloc(block), Destination::Store(to))
+                if matches!(to.root, PathRoot::Param(_)) && action.guard.is_hidden() =>
+            {
+                Some((*block, to.clone()))
+            }
+            _ => None,
+        };
+        let is_renewed = |to: &AccessPath| {
+            let renews = |a: &Action| {
+                a.to == Destination::Renew && matches!(&a.subject, Subject::Value(at) if at.same_place(to))
+            };
+            self.actions.iter().any(renews)
+        };
+        let far = self.actions.iter().filter(|action| !action.matters()).filter_map(place);
+        let far: Vec<(AllocId, AccessPath)> = far.filter(|(_, to)| is_renewed(to)).collect();
+        let is_out_pointer = |to: &AccessPath| matches!(to.steps.as_slice(), [only] if only.field.is_none() && only.offset == Offset::ZERO);
+        let is_second = |action: &Action| {
+            place(action).is_some_and(|(block, to)| {
+                is_out_pointer(&to) && far.iter().any(|(other, at)| *other == block && at.root != to.root)
+            })
+        };
+        self.actions.retain(|action| !is_second(action));
+    }
+
     /// Blocks that no action speaks of any more go, and the others get new numbers.
     pub fn drop_unused_blocks(&mut self) {
         let mut renumber: EntityVec<AllocId, Option<AllocId>> = vec![None; self.blocks.len()].into();

@@ -1,4 +1,4 @@
-//! Fields that count: somewhere in the program something is added to what they hold (`s->len += n`).
+//! Fields that count: somewhere in the program something is added to what they hold, or it is multiplied (`s->len += n`, `s->room *= 2`).
 //!
 //! A callee that fills a buffer under unknown conditions and counts beside it has counted something when it has filled it: who
 //! finds the count at zero finds no buffer either.
@@ -22,7 +22,10 @@ pub(crate) fn counted_fields(program: &Program, function: FuncId, body: &Body) -
     };
     let counted = |inst: &Inst| {
         let Inst::Store { value: Operand::Value(value), address, .. } = inst else { return None };
-        let Inst::Binary { op: BinaryOp::Add, lhs, rhs, .. } = body.insts[*value] else { return None };
+        let Inst::Binary { op: BinaryOp::Add | BinaryOp::Mul | BinaryOp::Shl, lhs, rhs, .. } = body.insts[*value]
+        else {
+            return None;
+        };
         let place = field(*address)?;
         [lhs, rhs].into_iter().any(|side| loaded(side) == Some(place)).then_some(place)
     };

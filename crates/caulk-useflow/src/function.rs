@@ -56,6 +56,8 @@ pub(crate) struct View<'a> {
     pub too_many_objects: bool,
     /// Some guard was told loosely.
     pub loosely_told: bool,
+    /// Calls of functions that only compute, and the arguments whose zero they keep.
+    pub zero_keepers: FxHashMap<InstId, SmallVec<[usize; 2]>>,
     /// Whether anything uses the value of an instruction.
     pub is_used: EntityVec<InstId, bool>,
     /// Loads of `errno` that are copied, not compared.
@@ -117,6 +119,7 @@ impl<'a> View<'a> {
                 keys.set_pure(site.inst, *only);
             }
         }
+        let zero_keepers = zero_keepers(program, id, body);
         let mut is_used: EntityVec<InstId, bool> = vec![false; body.insts.len()].into();
         for inst in body.insts.values() {
             inst.for_each_operand(|operand| {
@@ -148,6 +151,7 @@ impl<'a> View<'a> {
             order,
             blocks_by_order,
             calls,
+            zero_keepers,
             is_used,
             copied_errnos: copied_errnos(program.unit(unit), body),
             stale: vec![None; body.insts.len()].into(),
@@ -432,6 +436,18 @@ pub fn effect_of<'a>(
     };
     let says_something = |s: &Summary| !s.is_empty() || tells(s);
     (effect.unknown || says_something(&effect.summary)).then_some(effect)
+}
+
+/// The calls that return zero where one of their arguments is zero.
+fn zero_keepers(program: &Program, id: FuncId, body: &Body) -> FxHashMap<InstId, SmallVec<[usize; 2]>> {
+    let keepers = program.call_sites(id).iter().filter_map(|site| {
+        let ([only], call) = (program.targets(site), body.insts[site.inst].call()?) else { return None };
+        let is_number = |index: &usize| matches!(call.arg_types.get(*index), Some(Type::Int(_)));
+        let kept = (0..call.args.len()).filter(is_number).filter(|index| program.keeps_zero(*only, *index));
+        let kept: SmallVec<[usize; 2]> = kept.collect();
+        (!kept.is_empty()).then_some((site.inst, kept))
+    });
+    keepers.collect()
 }
 
 fn is_method(symbol: &str) -> bool {

@@ -77,6 +77,7 @@ mod table_marks;
 mod taken_before;
 mod targets;
 mod traffic;
+mod twins;
 mod uncaught;
 mod unfreed;
 mod unlinked;

@@ -16,6 +16,7 @@ use crate::schedule::Analysis;
 use crate::slot_table::SlotTable;
 use crate::slots::{Destroyed, Origin, Slot};
 use crate::summarize::World;
+use crate::twins::twins;
 
 /// A function that frees this many fields of a structure should free the others too.
 const MIN_RELEASED: usize = 2;
@@ -120,7 +121,8 @@ fn judge(
         let loss = if miss.is_freed { Loss::MissedField(slot) } else { Loss::PassedOver(slot) };
         candidate(miss.function, miss.call, loss, origin, false)
     };
-    let names = table.embeddings().names_of(slot);
+    let mut names = table.embeddings().names_of(slot);
+    names.extend(world.config.rules.all(Rule::FirstParts, || twins(program, slot)));
     let is_sole_owner = names.iter().all(|name| flows.is_sole_owner(program, table, *name));
     let ends_it: Vec<FuncId> = program.functions().filter(|f| frees_for_good(analysis, *f, &names)).collect();
     if ends_it.is_empty() {

@@ -1,6 +1,6 @@
 //! Structures of parameters that live on while a function frees what their fields hold.
 
-use caulk_ir::{Inst, InstId};
+use caulk_ir::{Inst, InstId, Type};
 use caulk_memory::{AccessPath, Cell, PathRoot, ValueNode};
 use caulk_program::TypeId;
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
@@ -19,6 +19,16 @@ pub struct Released {
     pub last: InstId,
     /// The fields still point to what was freed: the structure is of no use any more.
     pub is_left_dangling: bool,
+    /// The function frees one of these fields by its own code.
+    pub is_own: bool,
+    /// A number in the structure is set after the last free: it goes on being used.
+    pub is_used_on: bool,
+}
+
+impl Released {
+    fn new(param: u32, ty: TypeId, field: u64, last: InstId) -> Self {
+        Self { param, ty, fields: vec![field], last, is_left_dangling: false, is_own: false, is_used_on: false }
+    }
 }
 
 /// The structures of parameters that live on while several of their fields are freed.
@@ -30,7 +40,7 @@ pub(crate) fn released(view: &mut View<'_>, summary: &Summary) -> Vec<Released> 
         let Some((ty, offset)) = step.field.filter(|_| action.guard.is_own()) else { continue };
         match found.iter_mut().find(|known| known.param == param && known.ty == ty) {
             Some(known) => known.fields.push(offset),
-            None => found.push(Released { param, ty, fields: vec![offset], last: InstId(0), is_left_dangling: false }),
+            None => found.push(Released::new(param, ty, offset, InstId(0))),
         }
     }
     note_directly_freed(view, &mut found);
@@ -45,6 +55,8 @@ pub(crate) fn released(view: &mut View<'_>, summary: &Summary) -> Vec<Released> 
         released.fields.dedup();
         released.last = last_free(view, released);
         released.is_left_dangling = leaves_dangling(view, released, summary);
+        released.is_own = released.fields.iter().any(|field| is_given_to_free(view, released, *field));
+        released.is_used_on = is_used_on(view, released);
     }
     found.retain(|released| released.last != InstId(0));
     found
@@ -65,7 +77,7 @@ fn note_directly_freed(view: &View<'_>, found: &mut Vec<Released>) {
             }
             match found.iter_mut().find(|known| known.param == param && known.ty == ty) {
                 Some(known) => known.fields.push(field),
-                None => found.push(Released { param, ty, fields: vec![field], last: inst, is_left_dangling: false }),
+                None => found.push(Released::new(param, ty, field, inst)),
             }
         }
     }
@@ -78,8 +90,35 @@ fn leaves_dangling(view: &mut View<'_>, released: &Released, summary: &Summary) 
     !given.is_empty() && !is_written(view, released, &given, summary)
 }
 
+/// Whether a number in the structure is set where the last field has been freed.
+fn is_used_on(view: &View<'_>, released: &Released) -> bool {
+    let place = |inst: InstId| (view.order[view.homes[inst]], inst);
+    view.body.insts.iter().any(|(inst, kind)| {
+        let Inst::Store { ty: Type::Int(_), address, .. } = kind else { return false };
+        let base = view.values.of_operand(*address).map(|cell| view.values.node(cell.base));
+        base == Some(ValueNode::Param(released.param)) && place(inst) > place(released.last)
+    })
+}
+
 /// Whether some call is given what a field holds, and frees it for certain.
 fn is_freed_here(view: &View<'_>, released: &Released, field: u64) -> bool {
+    is_given_to(view, released, field, surely_frees)
+}
+
+/// Whether some call is given what a field holds, and frees it.
+fn is_given_to_free(view: &View<'_>, released: &Released, field: u64) -> bool {
+    is_given_to(view, released, field, |summary, index| {
+        let argument = Subject::Value(AccessPath::root(PathRoot::Param(index as u32)));
+        summary.actions.iter().any(|a| a.subject == argument && matches!(a.to, Destination::Free { .. }))
+    })
+}
+
+fn is_given_to(
+    view: &View<'_>,
+    released: &Released,
+    field: u64,
+    frees_it: impl Fn(&Summary, usize) -> bool + Copy,
+) -> bool {
     let frees = |(inst, kind): (InstId, &Inst)| {
         let (Some(call), Some(effect)) = (kind.call(), &view.calls[inst]) else { return false };
         call.args.iter().enumerate().any(|(index, argument)| {
@@ -88,7 +127,7 @@ fn is_freed_here(view: &View<'_>, released: &Released, field: u64) -> bool {
             let slot = view.values.own_field(Cell { base: holder, offset });
             let is_field =
                 view.values.node(holder) == ValueNode::Param(released.param) && slot == Some((released.ty, field));
-            is_field && surely_frees(&effect.summary, index)
+            is_field && frees_it(&effect.summary, index)
         })
     };
     view.body.insts.iter().any(frees)

@@ -6,6 +6,7 @@
 use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_program::{FuncId, TypeId};
+use caulk_rules::Rule;
 use caulk_summary::{Depth, Destination, Guard, Subject};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -236,7 +237,8 @@ fn destroyed(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<Des
     let is_seen_to = is_seen_to_by_others(view, call, base);
     // Fields of the elements of an array have no names of their own.
     let is_array = view.values.own_field(Cell { base, offset: Offset::Any }).is_some();
-    let is_given_away = is_array || (is_seen_to && is_given_away(view, call, base));
+    let is_moved = view.config.rules.applies(Rule::MovedStructures, is_copied_whole(view, base));
+    let is_given_away = is_array || is_moved || (is_seen_to && is_given_away(view, call, base));
     let may_be_new =
         is_kept_here(view, base) || choices(view, base).into_iter().any(|choice| is_made_here(view, choice));
     let found_by = match view.values.root(base) {
@@ -323,6 +325,16 @@ fn is_kept_here(view: &View<'_>, base: ValueId) -> bool {
     let is_null = |value: Operand| view.body.constant(value).is_some();
     view.body.insts.values().any(|inst| match inst {
         Inst::Store { value, address, .. } => !is_null(*value) && view.values.of_operand(*address) == Some(place),
+        _ => false,
+    })
+}
+
+/// Whether a structure is copied as a whole: `*to = *from; free(from);` moves all that it holds.
+fn is_copied_whole(view: &View<'_>, base: ValueId) -> bool {
+    view.body.insts.values().any(|inst| match inst {
+        Inst::Copy { src, .. } => {
+            view.values.of_operand(*src).is_some_and(|cell| cell.base == base && cell.offset == Offset::ZERO)
+        }
         _ => false,
     })
 }

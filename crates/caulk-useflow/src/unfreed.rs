@@ -25,6 +25,11 @@ pub(crate) fn unfreed_structures(world: &World<'_>, analysis: &Analysis) -> Vec<
     for (function, report) in analysis.reports.iter() {
         for released in &report.slots.released {
             let Some(origin) = types.made.get(&released.ty) else { continue };
+            // Who gives the structure on to another that frees its fields is not the one that ends it.
+            let goes_on = !released.is_own || released.is_used_on;
+            if rules.applies(Rule::UsedOn, goes_on) {
+                continue;
+            }
             let is_end = is_at_its_end(world, function, released) && !fills(analysis, function, released.ty);
             if !is_end || types.destructed.contains(&released.ty) || types.may_be_part(world, function, released) {
                 continue;

@@ -33,8 +33,12 @@ impl Propagation<'_, '_> {
             // A temporary that no variable holds: this is the last that is seen of it.
             current.lost = Some((inst, false));
         }
+        if is_given && current.status == Status::Live {
+            self.take_back(inst, current);
+        }
         let Some(effect) = self.view.calls[inst].clone() else {
             self.view.forget_written(inst, &mut current.facts);
+            self.keep_zero(inst, current);
             return true;
         };
         if effect.summary.no_return || !self.meets_demands(inst, &effect.summary, current) {
@@ -59,6 +63,9 @@ impl Propagation<'_, '_> {
             if alternative.is_renewed && self.history.is_last(alternative.event, inst, Event::Renewed) {
                 count_what_is_filled(self.view, inst, &alternative.cells, &mut alternative.facts);
             }
+        }
+        for alternative in split[before..].iter_mut().chain([&mut *current]) {
+            self.keep_zero(inst, alternative);
         }
         if goes_on {
             goes_on = self.learn_count(inst, &effect.summary, current)

@@ -1,7 +1,7 @@
 //! What an alternative learns and forgets on its way from block to block.
 
 use caulk_ir::entity::Entity;
-use caulk_ir::{BinaryOp, BlockId, CastOp, Constant, Inst, InstId, Operand, Type};
+use caulk_ir::{BinaryOp, BlockId, CastOp, Constant, EntitySet, Inst, InstId, Operand, Type};
 use caulk_memory::{Cell, Offset, Relation, ValueId, ValueNode};
 use caulk_rules::Rule;
 use smallvec::SmallVec;
@@ -11,6 +11,9 @@ use crate::alternative::{Alternative, Status, merge};
 use crate::fact_list::{learn, shifted};
 use crate::facts::{Fact, FactList, Key, KeyId, number_of};
 use crate::history::Event;
+
+/// Values that a choice is taken apart into.
+const MAX_CHOICES: usize = 24;
 
 /// One side of a branch.
 #[derive(Clone, Copy)]
@@ -103,10 +106,47 @@ impl Propagation<'_, '_> {
                         let is_there = current.holders().any(|c| c.offset.meets(offset));
                         is_fresh && !is_there && current.status == Status::Live
                     }
-                    _ => false,
+                    _ => self.view.config.rules.is_on(Rule::OlderValues) && self.is_older(other),
                 }
             }
         }
+    }
+
+    /// Whether all that a value may be was computed before the object was made, and not since.
+    fn is_older(&self, value: Operand) -> bool {
+        let (Start::After(call), Some(value)) = (self.start, value.value()) else { return false };
+        let body = self.view.body;
+        let home = self.view.homes[call];
+        let mut later = EntitySet::with_capacity(body.blocks.len());
+        let mut work: Vec<BlockId> = body.terminator(home).successors().to_vec();
+        while let Some(block) = work.pop() {
+            if later.insert(block) {
+                work.extend(body.terminator(block).successors());
+            }
+        }
+        let is_before = |inst: InstId| {
+            let at = self.view.homes[inst];
+            !later.contains(at) && (at != home || inst < call)
+        };
+        // What realloc() gives may be what it was given.
+        let is_given = |leaf: InstId| body.insts[call].call().is_some_and(|data| data.args.contains(&leaf.into()));
+        let mut seen: SmallVec<[InstId; 8]> = SmallVec::from_slice(&[value]);
+        let mut next = 0;
+        while let Some(&leaf) = seen.get(next) {
+            next += 1;
+            match &body.insts[leaf] {
+                Inst::Phi { incoming, .. } if seen.len() <= MAX_CHOICES => {
+                    for choice in incoming.iter().filter_map(|(_, choice)| choice.value()) {
+                        if !seen.contains(&choice) {
+                            seen.push(choice);
+                        }
+                    }
+                }
+                _ if leaf == call || is_given(leaf) || !is_before(leaf) => return false,
+                _ => {}
+            }
+        }
+        true
     }
 
     pub(super) fn is_same_offset(&self, a: Operand, b: Operand) -> bool {

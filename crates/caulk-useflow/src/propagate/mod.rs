@@ -53,6 +53,7 @@ pub(crate) enum Start {
 mod calls;
 mod counts;
 mod edges;
+mod handed_back;
 mod memory;
 mod on_way;
 mod thrown;

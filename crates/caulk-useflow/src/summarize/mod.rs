@@ -168,6 +168,11 @@ impl<'a> Summarizer<'a> {
             summary.drop_borrowed_elements();
             rules.note(Rule::BorrowedElements, before - summary.actions.len());
         }
+        if rules.is_on(Rule::SecondPointers) {
+            let before = summary.actions.len();
+            summary.drop_second_pointers();
+            rules.note(Rule::SecondPointers, before - summary.actions.len());
+        }
         self.drop_views();
         self.drop_nameless_elements();
         let summary = &mut self.report.summary;
@@ -377,7 +382,7 @@ impl<'a> Summarizer<'a> {
         let is_stored = self.world.config.rules.applies(Rule::StoredOnce, stored.is_some());
         self.report.slots.filled.extend(stored.filter(|_| is_stored).map(|slot| (slot, line)));
         for cell in alone.flat_map(|a| a.cells.iter().copied()).chain(left_in.iter().copied()) {
-            let Some(slot) = self.view.values.own_field(cell).map(|slot| self.innermost(slot)) else { continue };
+            let Some(slot) = self.field_of(object.call, cell).map(|slot| self.innermost(slot)) else { continue };
             // A field that points into its own structure goes with it.
             let is_inside = object.first.own == Some(cell.base);
             if is_inside || shared.contains(&Some(slot)) {

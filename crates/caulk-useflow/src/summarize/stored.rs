@@ -4,10 +4,11 @@
 //! there alone.
 
 use caulk_ir::{Constant, Inst, InstId, Operand};
-use caulk_memory::{AccessPath, Cell, PathRoot, ValueNode};
+use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueNode};
 use caulk_summary::{Action, Destination, Subject};
 
 use super::Summarizer;
+use crate::indexed::field_of_address;
 use crate::objects::Fresh;
 use crate::slots::Slot;
 
@@ -25,7 +26,8 @@ impl Summarizer<'_> {
             return None;
         }
         let is_local = matches!(view.values.node(cell.base), ValueNode::Local(_));
-        let slot = view.values.own_field(cell).filter(|_| !is_local && view.values.is_exact(view.body, cell.base))?;
+        let slot =
+            self.field_of(object.call, cell).filter(|_| !is_local && view.values.is_exact(view.body, cell.base))?;
         let field = view.program.type_info(slot.0).fields.iter().find(|field| field.offset == slot.1)?;
         (field.pointee.depth > 0 && field.target != Some(slot.0)).then_some(slot)
     }
@@ -52,6 +54,17 @@ impl Summarizer<'_> {
         let actions = self.view.calls[call].iter().flat_map(|effect| &effect.summary.actions);
         let frees = |action: &Action| action.subject == argument && matches!(action.to, Destination::Free { .. });
         actions.into_iter().any(frees)
+    }
+
+    /// The field that a cell is. All fields of the elements of an array share one cell: there the store must say the same.
+    pub(super) fn field_of(&self, call: InstId, cell: Cell) -> Option<Slot> {
+        let stores = self.stores_of(call);
+        let mut here = stores.iter().filter(|address| self.view.values.of_operand(**address) == Some(cell));
+        let slot = self.view.values.own_field(cell);
+        match (cell.offset, here.next()) {
+            (Offset::Any, Some(address)) => slot.filter(|slot| field_of_address(&self.view, *address) == Some(*slot)),
+            _ => slot,
+        }
     }
 
     /// Where the result of a call is stored.
