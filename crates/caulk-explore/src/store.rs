@@ -84,10 +84,16 @@ impl Machine<'_> {
     fn constant_contents(&mut self, key: Key, ty: Type) -> Option<TermId> {
         let Origin::Global(global) = self.origin(key.base) else { return None };
         let info = self.frame.program.global(global);
-        if !info.declaration.is_const {
-            return None;
-        }
         let width = width_of(ty)?;
+        if !info.declaration.is_const {
+            let built = self.frame.program.built_contents(global);
+            let (_, number) = built.iter().find(|(offset, _)| i64::try_from(*offset) == Ok(key.offset))?;
+            return match *number {
+                Constant::Int { bits, value } if bits == u16::from(width) => Some(self.pool.constant(width, value)),
+                Constant::Null => Some(self.pool.constant(width, 0)),
+                _ => None,
+            };
+        }
         match &info.declaration.init {
             Initialiser::Zero => Some(self.pool.constant(width, 0)),
             Initialiser::Items { items, complete } => {
@@ -128,6 +134,22 @@ impl Machine<'_> {
             cells.push((key, self.content(key, value, u64::from(width).div_ceil(8), Class::Other)));
         }
         (cells.len() <= MAX_CONSTANT_CELLS).then_some(cells)
+    }
+
+    /// The numbers in a run of bytes of a variable that its constructor has put there for good.
+    fn built_cells(&mut self, from: Key, bytes: u64) -> Vec<(Key, Content)> {
+        let Origin::Global(global) = self.origin(from.base) else { return Vec::new() };
+        let end = from.offset.saturating_add(i64::try_from(bytes).unwrap_or(i64::MAX));
+        let mut cells = Vec::new();
+        for (offset, number) in self.frame.program.built_contents(global) {
+            let key = Key { base: from.base, offset: i64::try_from(*offset).unwrap_or(i64::MAX) };
+            let Constant::Int { bits: bits @ 1..=64, value } = *number else { continue };
+            if (from.offset..end).contains(&key.offset) {
+                let value = self.pool.constant(bits as u8, value);
+                cells.push((key, self.content(key, value, u64::from(bits).div_ceil(8), Class::Other)));
+            }
+        }
+        cells
     }
 
     pub(crate) fn store(
@@ -310,6 +332,7 @@ impl Machine<'_> {
         let constant = self.constant_cells(from, bytes);
         let zeroed = state.memory.is_zeroed(from, bytes) || constant.is_some();
         carried.extend(constant.into_iter().flatten());
+        carried.extend(self.built_cells(from, bytes));
         if let Some(object) = state.tracked
             && state.memory.overlapping(to, bytes).any(|(_, c)| self.cell_points_to(c, object))
         {

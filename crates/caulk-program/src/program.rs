@@ -2,13 +2,14 @@
 
 use caulk_ir::entity::Entity;
 use caulk_ir::{
-    Body, EntityVec, Function, FunctionId, Global, GlobalId, InstId, Linkage, PackedUnit, StructId, StructType, Unit,
-    line_at,
+    Body, Constant, EntityVec, Function, FunctionId, Global, GlobalId, InstId, Linkage, PackedUnit, StructId,
+    StructType, Unit, line_at,
 };
 use caulk_rules::Rule;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
+use crate::built::{Built, built};
 use crate::calls::{CallSite, Calls};
 use crate::carriers::carriers;
 use crate::config::ProgramConfig;
@@ -54,6 +55,7 @@ pub struct Program {
     is_whole: bool,
     pub(crate) constants: Constants,
     carriers: FxHashSet<GlobalVarId>,
+    built: Built,
     lookup: Lookup,
     totals: Totals,
 }
@@ -117,6 +119,7 @@ impl Program {
             let is_settled = || config.settled_variables.iter().any(|s| s == unit.str(global.symbol));
             is_whole || config.rules.applies(Rule::SettledVariables, is_settled())
         });
+        let built = built(&world, &facts, &config.rules);
         drop(world);
         let bodies: Vec<BodyFacts> = facts.iter().flat_map(|f: &Facts| f.bodies.iter().copied()).collect();
         drop(facts);
@@ -132,6 +135,7 @@ impl Program {
             is_whole,
             constants,
             carriers: FxHashSet::default(),
+            built,
             lookup: Lookup::default(),
             totals: Totals::default(),
         };
@@ -237,6 +241,12 @@ impl Program {
     pub fn only_passes_down(&self, variable: GlobalVarId) -> bool {
         note(Read::Global(variable));
         self.carriers.contains(&variable)
+    }
+
+    /// The numbers that a constructor puts into a variable before the program begins, if nothing changes them: offsets and numbers, sorted.
+    pub fn built_contents(&self, variable: GlobalVarId) -> &[(u64, Constant)] {
+        note(Read::Global(variable));
+        self.built.get(&variable).map_or(&[], Vec::as_slice)
     }
 
     pub fn types(&self) -> &Types {

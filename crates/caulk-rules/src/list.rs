@@ -35,6 +35,8 @@ rules! {
         "Variables that nothing writes and functions that always return the same are replaced by their value, so that no branch on them is followed both ways."
     Formulas "formulas"
         "A function that only computes is evaluated where it is given constants, because codes that are packed with a source are compared with each other."
+    BuiltConstants "built-constants"
+        "A structure that its constructor fills before the program begins and that nothing changes holds what the constructor stored, because constants of classes decide branches."
     Hooks "hooks"
         "A pointer to a function to which nothing else is assigned by name holds its first value, because hooks for other allocators hide the allocator."
     Carriers "carriers"
