@@ -136,22 +136,6 @@ impl Machine<'_> {
         (cells.len() <= MAX_CONSTANT_CELLS).then_some(cells)
     }
 
-    /// The numbers in a run of bytes of a variable that its constructor has put there for good.
-    fn built_cells(&mut self, from: Key, bytes: u64) -> Vec<(Key, Content)> {
-        let Origin::Global(global) = self.origin(from.base) else { return Vec::new() };
-        let end = from.offset.saturating_add(i64::try_from(bytes).unwrap_or(i64::MAX));
-        let mut cells = Vec::new();
-        for (offset, number) in self.frame.program.built_contents(global) {
-            let key = Key { base: from.base, offset: i64::try_from(*offset).unwrap_or(i64::MAX) };
-            let Constant::Int { bits: bits @ 1..=64, value } = *number else { continue };
-            if (from.offset..end).contains(&key.offset) {
-                let value = self.pool.constant(bits as u8, value);
-                cells.push((key, self.content(key, value, u64::from(bits).div_ceil(8), Class::Other)));
-            }
-        }
-        cells
-    }
-
     pub(crate) fn store(
         &mut self,
         state: &mut State,
@@ -325,6 +309,9 @@ impl Machine<'_> {
                 let bytes = u64::from(self.pool.width(cell.value)).div_ceil(8);
                 carried.push((cell.key, self.content(cell.key, cell.value, bytes, cell.class)));
             }
+        }
+        if carried.is_empty() {
+            carried = self.read_numbers(state, from, bytes, inst);
         }
         if self.follows_all && self.is_callers(from) {
             Rc::make_mut(&mut state.copies).push((to, from, bytes));

@@ -205,6 +205,12 @@ impl Program {
         self.constants.formulas().value(function, &args) == Some(0)
     }
 
+    /// Whether a function returns null and nothing else.
+    pub fn returns_null(&self, id: FuncId) -> bool {
+        note(Read::Body(id));
+        self.constants.result_of(id) == Some(Constant::Null)
+    }
+
     /// A line of a function, given as the distance from the function's own line: what is kept of a function does not change when code
     /// above it does.
     pub fn line_of(&self, function: FuncId, below: u32) -> u32 {
