@@ -17,6 +17,7 @@ mod by_summary;
 mod call;
 mod callers;
 mod config;
+mod copied;
 mod counted;
 mod counts;
 mod effect_cache;

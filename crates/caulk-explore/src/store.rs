@@ -84,10 +84,16 @@ impl Machine<'_> {
     fn constant_contents(&mut self, key: Key, ty: Type) -> Option<TermId> {
         let Origin::Global(global) = self.origin(key.base) else { return None };
         let info = self.frame.program.global(global);
-        if !info.declaration.is_const {
-            return None;
-        }
         let width = width_of(ty)?;
+        if !info.declaration.is_const {
+            let built = self.frame.program.built_contents(global);
+            let (_, number) = built.iter().find(|(offset, _)| i64::try_from(*offset) == Ok(key.offset))?;
+            return match *number {
+                Constant::Int { bits, value } if bits == u16::from(width) => Some(self.pool.constant(width, value)),
+                Constant::Null => Some(self.pool.constant(width, 0)),
+                _ => None,
+            };
+        }
         match &info.declaration.init {
             Initialiser::Zero => Some(self.pool.constant(width, 0)),
             Initialiser::Items { items, complete } => {
@@ -304,12 +310,16 @@ impl Machine<'_> {
                 carried.push((cell.key, self.content(cell.key, cell.value, bytes, cell.class)));
             }
         }
+        if carried.is_empty() {
+            carried = self.read_numbers(state, from, bytes, inst);
+        }
         if self.follows_all && self.is_callers(from) {
             Rc::make_mut(&mut state.copies).push((to, from, bytes));
         }
         let constant = self.constant_cells(from, bytes);
         let zeroed = state.memory.is_zeroed(from, bytes) || constant.is_some();
         carried.extend(constant.into_iter().flatten());
+        carried.extend(self.built_cells(from, bytes));
         if let Some(object) = state.tracked
             && state.memory.overlapping(to, bytes).any(|(_, c)| self.cell_points_to(c, object))
         {

@@ -106,6 +106,11 @@ impl Constants {
         &self.formulas
     }
 
+    /// The number that a function always returns.
+    pub(crate) fn result_of(&self, function: FuncId) -> Option<Constant> {
+        self.results[function]
+    }
+
     fn held(&self, map: &UnitMap, body: &Body, address: Operand) -> Option<Constant> {
         let Some(Constant::Global { global, offset: 0 }) = body.constant(address) else { return None };
         self.of_global(map, global)

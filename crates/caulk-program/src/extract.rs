@@ -4,6 +4,7 @@ use caulk_ir::entity::Entity;
 use caulk_ir::{Body, CallData, Callee, CastOp, Constant, Inst, InstId, Linkage, Operand, Type};
 use smallvec::SmallVec;
 
+use crate::built::note_builds;
 use crate::facts::{BodyFacts, CallFact, CallShape, Facts, Key, Site, Value, World, fits, may_hold};
 use crate::formulas::Formula;
 use crate::ids::FuncId;
@@ -44,6 +45,7 @@ pub(crate) fn extract(world: &World<'_>, id: FuncId, body: &Body, facts: &mut Fa
     let is_final = function.linkage != Linkage::Weak;
     let formula = Formula::new(body, meant).filter(|_| is_final);
     extractor.facts.formulas.extend(formula.map(|formula| (id, formula)));
+    note_builds(world, world.map(home.unit), id, body, extractor.facts);
     let own = body.places.values().filter(|p| p.inlined.is_none() && Some(p.file) == function.file);
     BodyFacts {
         blocks: body.blocks.len() as u32,

@@ -9,6 +9,7 @@ use caulk_ir::{
 };
 use rayon::prelude::*;
 
+use crate::built::Build;
 use crate::extract::extract;
 use crate::formulas::Formula;
 use crate::ids::{FuncId, GlobalVarId, TypeId, UnitId};
@@ -119,6 +120,9 @@ pub(crate) struct Facts {
     /// What is done with plain variables.
     pub variables: Vec<VariableUse>,
     pub formulas: Vec<(FuncId, Formula)>,
+    /// Structures that constructors fill before the program begins, and structures that may be changed.
+    pub builds: Vec<Build>,
+    pub changed: Vec<GlobalVarId>,
 }
 
 impl Facts {
@@ -137,6 +141,8 @@ impl Facts {
         self.address_taken.dedup();
         self.variables.sort_unstable();
         self.variables.dedup();
+        self.changed.sort_unstable();
+        self.changed.dedup();
     }
 }
 

@@ -3,8 +3,9 @@
 //! Calls through one slot with one signature have the same targets, and there may be thousands of them. They are resolved
 //! as one: their arguments meet in shared nodes, so that each target is connected once and not once for each call.
 
+use caulk_ir::entity::Entity;
 use caulk_rules::{Rule, Rules};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::assembly::Assembly;
 use crate::calls::{CallKind, Outcome};
@@ -164,8 +165,21 @@ fn virtual_targets(
     let (mut found, is_class_known) = tables.targets(world, &VirtualCall { made_as, ..call.clone() });
     if !is_class_known {
         found.retain(|&f| suits(world, shape, f) == Match::Exact);
+        let names: FxHashSet<&str> = found.iter().map(|f| method_name(world, *f)).collect();
+        // The same slot of unrelated classes: what is called may be none of them.
+        if rules.applies(Rule::SlotNames, names.len() > 1) {
+            found.clear();
+        }
     }
     found
+}
+
+/// The name of a method without its class. All destructors have one.
+fn method_name<'a>(world: &World<'a>, id: FuncId) -> &'a str {
+    let home = world.linked.functions[id];
+    let name = world.units[home.unit.index()].unit.function_name(home.local);
+    let name = name.rsplit("::").next().unwrap_or(name);
+    if name.starts_with('~') { "~" } else { name }
 }
 
 /// Prefers exact signatures; a function that takes fewer arguments counts only if there is no other.

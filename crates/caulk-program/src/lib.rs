@@ -11,6 +11,7 @@
 //! for any number of threads: what runs in parallel is collected in order, and no hash map is iterated unsorted.
 
 mod assembly;
+mod built;
 mod calls;
 mod carriers;
 mod config;
@@ -20,6 +21,7 @@ mod errno;
 mod extract;
 mod facts;
 mod formulas;
+mod identity;
 mod ids;
 mod indirect;
 mod link;

@@ -177,10 +177,22 @@ impl<'a> Reader<'a> {
                 Callee::Direct(function) => Some(local(self.unit.functions[function].ret_pointee)),
                 _ => None,
             },
+            Inst::Phi { incoming, .. } => self.common_shape(incoming.iter().map(|(_, v)| *v), depth),
+            Inst::Select { then, other, .. } => self.common_shape([*then, *other].into_iter(), depth),
             _ => None,
         };
         let bound = || self.bound.get(&value).map(|&var| local(self.body.vars[var].pointee));
         direct.filter(is_telling).or_else(|| bound().or(direct))
+    }
+
+    /// What all values that a choice is made from point to, null left out.
+    fn common_shape(&self, choices: impl Iterator<Item = Operand>, depth: u32) -> Option<Shape> {
+        let mut shapes = choices.filter_map(|choice| choice.value()).map(|value| self.shape_within(value, depth));
+        let first = shapes.next()??;
+        let is_same = |shape: Option<Shape>| {
+            shape.is_some_and(|s| s.target == first.target && s.pointee.depth == first.pointee.depth)
+        };
+        (first.target.is_some() && shapes.all(is_same)).then_some(first)
     }
 
     /// What the pointer held at a location points to.

@@ -192,6 +192,7 @@ impl<'p> Maker<'p> {
             .hash(&mut hasher);
         (info.name, global.linkage, global.size, global.is_const, global.thread_local).hash(&mut hasher);
         self.pointee(info.unit, global.pointee).hash(&mut hasher);
+        self.program.built_contents(id).hash(&mut hasher);
         match &global.init {
             Initialiser::External => 0.hash(&mut hasher),
             Initialiser::Zero => 1.hash(&mut hasher),

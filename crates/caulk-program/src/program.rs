@@ -2,13 +2,14 @@
 
 use caulk_ir::entity::Entity;
 use caulk_ir::{
-    Body, EntityVec, Function, FunctionId, Global, GlobalId, InstId, Linkage, PackedUnit, StructId, StructType, Unit,
-    line_at,
+    Body, Constant, EntityVec, Function, FunctionId, Global, GlobalId, InstId, Linkage, PackedUnit, StructId,
+    StructType, Unit, line_at,
 };
 use caulk_rules::Rule;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
+use crate::built::{Built, built};
 use crate::calls::{CallSite, Calls};
 use crate::carriers::carriers;
 use crate::config::ProgramConfig;
@@ -54,6 +55,7 @@ pub struct Program {
     is_whole: bool,
     pub(crate) constants: Constants,
     carriers: FxHashSet<GlobalVarId>,
+    built: Built,
     lookup: Lookup,
     totals: Totals,
 }
@@ -117,6 +119,7 @@ impl Program {
             let is_settled = || config.settled_variables.iter().any(|s| s == unit.str(global.symbol));
             is_whole || config.rules.applies(Rule::SettledVariables, is_settled())
         });
+        let built = built(&world, &facts, &config.rules);
         drop(world);
         let bodies: Vec<BodyFacts> = facts.iter().flat_map(|f: &Facts| f.bodies.iter().copied()).collect();
         drop(facts);
@@ -132,6 +135,7 @@ impl Program {
             is_whole,
             constants,
             carriers: FxHashSet::default(),
+            built,
             lookup: Lookup::default(),
             totals: Totals::default(),
         };
@@ -201,6 +205,12 @@ impl Program {
         self.constants.formulas().value(function, &args) == Some(0)
     }
 
+    /// Whether a function returns null and nothing else.
+    pub fn returns_null(&self, id: FuncId) -> bool {
+        note(Read::Body(id));
+        self.constants.result_of(id) == Some(Constant::Null)
+    }
+
     /// A line of a function, given as the distance from the function's own line: what is kept of a function does not change when code
     /// above it does.
     pub fn line_of(&self, function: FuncId, below: u32) -> u32 {
@@ -237,6 +247,12 @@ impl Program {
     pub fn only_passes_down(&self, variable: GlobalVarId) -> bool {
         note(Read::Global(variable));
         self.carriers.contains(&variable)
+    }
+
+    /// The numbers that a constructor puts into a variable before the program begins, if nothing changes them: offsets and numbers, sorted.
+    pub fn built_contents(&self, variable: GlobalVarId) -> &[(u64, Constant)] {
+        note(Read::Global(variable));
+        self.built.get(&variable).map_or(&[], Vec::as_slice)
     }
 
     pub fn types(&self) -> &Types {

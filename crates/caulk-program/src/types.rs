@@ -7,6 +7,7 @@ use caulk_ir::{EntityVec, Pointee, StructId, StructKind, StructType, Unit};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use crate::identity::Homed;
 use crate::ids::{TypeId, UnitId};
 use crate::reads::{Read, note};
 
@@ -69,8 +70,7 @@ impl Types {
     /// in different programs stay apart. A type whose fields a unit does not list is the first of its name and size
     /// that has them listed elsewhere.
     pub(crate) fn unify(units: &[&Unit]) -> (Self, Vec<EntityVec<StructId, TypeId>>) {
-        let signs: Vec<Vec<Sign>> =
-            units.par_iter().map(|unit| unit.structs.values().map(|ty| Sign::new(unit, ty)).collect()).collect();
+        let signs: Vec<Vec<Sign>> = units.par_iter().map(|unit| signs_of(unit)).collect();
         let mut unifier = Unifier { ids: signs.iter().map(|u| vec![None; u.len()]).collect(), ..Unifier::default() };
         // C has no identities: its types come second and may be types of C++. What is not described comes last.
         unifier.round(&signs, |sign| sign.is_described && sign.identity.is_some());
@@ -209,8 +209,13 @@ struct Sign {
     is_described: bool,
 }
 
+fn signs_of(unit: &Unit) -> Vec<Sign> {
+    let homed = Homed::new(unit);
+    unit.structs.values().map(|ty| Sign::new(unit, ty, &homed)).collect()
+}
+
 impl Sign {
-    fn new(unit: &Unit, ty: &StructType) -> Self {
+    fn new(unit: &Unit, ty: &StructType, homed: &Homed<'_>) -> Self {
         // Types of one name in one unit are numbered to tell them apart; their layouts do that here.
         let name = unit.str(ty.name);
         let name = match name.rsplit_once('#') {
@@ -223,7 +228,7 @@ impl Sign {
             (field.offset, field.size, field.is_base, field.name.map(|n| unit.str(n))).hash(&mut layout);
         }
         Self {
-            identity: ty.identity.map(|i| hash(unit.str(i))),
+            identity: homed.identity(unit, ty).map(|identity| hash(&identity)),
             name: hash(name),
             size: ty.size,
             layout: layout.finish(),

@@ -6,6 +6,7 @@ use caulk_ir::{Constant, InitItem, Initialiser};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::facts::{VirtualCall, World};
+use crate::identity::Homed;
 use crate::ids::{FuncId, GlobalVarId, TypeId};
 
 /// Entries of a table that are never called on purpose.
@@ -179,10 +180,11 @@ fn symbol<'a>(world: &World<'a>, global: GlobalVarId) -> &'a str {
 /// Debug info names a type `_ZTS3Foo` where its table is `_ZTV3Foo`.
 fn classes_of_types(world: &World<'_>, hierarchy: &mut Hierarchy) -> FxHashMap<TypeId, ClassId> {
     let mut of_type = FxHashMap::default();
+    let homed: Vec<Homed<'_>> = world.units.iter().map(|unit| Homed::new(&unit.unit)).collect();
     for (id, info) in world.types.infos.iter() {
         let unit = &world.units[info.unit.index()].unit;
-        let identity = unit.structs[info.local].identity.map(|s| unit.str(s));
-        if let Some(name) = identity.and_then(|i| i.strip_prefix("_ZTS")) {
+        let identity = homed[info.unit.index()].identity(unit, &unit.structs[info.local]);
+        if let Some(name) = identity.as_deref().and_then(|i| i.strip_prefix("_ZTS")) {
             of_type.insert(id, hierarchy.class(name));
         }
     }

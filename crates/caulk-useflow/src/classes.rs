@@ -47,6 +47,8 @@ struct Shelves {
     foreign: FxHashSet<Slot>,
     /// Containers whose elements some function may free, take out or pass on, or others may that have the container.
     taken: FxHashSet<Slot>,
+    /// Containers that others have as a whole, or of which a function gives elements that others free.
+    shared: FxHashSet<Slot>,
 }
 
 impl Shelves {
@@ -65,8 +67,10 @@ impl Shelves {
         let ended: FxHashSet<FuncId> = uses().flat_map(|s| s.ended.iter().copied()).collect();
         let by_results = uses().enumerate().filter(|(index, _)| ended.contains(&FuncId(*index as u32)));
         let mut taken: FxHashSet<Slot> = by_results.flat_map(|(_, s)| s.returned.iter().copied()).collect();
+        let mut shared = taken.clone();
+        shared.extend(uses().flat_map(|s| s.shown.iter().copied()));
         taken.extend(uses().flat_map(|s| s.taken.iter().chain(&s.shown).copied()));
-        Self { filled: by_class, foreign: uses().flat_map(|s| s.foreign.iter().copied()).collect(), taken }
+        Self { shared, filled: by_class, foreign: uses().flat_map(|s| s.foreign.iter().copied()).collect(), taken }
     }
 
     /// Containers of a class whose elements nothing ever frees or takes.
@@ -134,6 +138,14 @@ impl Flows {
             self.self_deleting.contains(&ty) || (self.returned.contains(&slot) && self.ended.contains(&ty))
         });
         !self.foreign.contains(&slot) && !may_be_ended_elsewhere
+    }
+
+    /// Where a container that is a field first receives a block, if it receives nothing but blocks made for it and no other code has it.
+    pub(crate) fn own_elements(&self, slot: Slot) -> Option<Origin> {
+        let filled = self.shelves.filled.get(&slot.0).into_iter().flatten();
+        let (_, origin) = filled.into_iter().find(|(filled, _)| *filled == slot)?;
+        let is_shared = self.shelves.foreign.contains(&slot) || self.shelves.shared.contains(&slot);
+        (!is_shared).then_some(*origin)
     }
 
     /// Whether code that nothing tells of may have the contents of a field.

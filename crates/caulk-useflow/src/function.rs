@@ -418,7 +418,11 @@ pub fn effect_of<'a>(
         several => {
             let mut summary = combine(several, many, &config.rules);
             if site.kind == CallKind::Virtual && config.rules.is_on(Rule::CommonResults) {
-                config.rules.note(Rule::CommonResults, add_common_results(several, &mut summary));
+                // Those that only return null say nothing about what the others give.
+                let gives = |t: &&FuncId| !program.returns_null(**t);
+                let giving: SmallVec<[&'a Summary; 4]> =
+                    targets.iter().filter(gives).filter_map(|&t| summary_of(t)).collect();
+                config.rules.note(Rule::CommonResults, add_common_results(&giving, &mut summary));
             }
             Cow::Owned(summary)
         }

@@ -25,6 +25,7 @@ mod counters;
 mod dereferenced;
 mod destructors;
 mod dot;
+mod dropped_elements;
 mod embedded;
 mod emptied;
 mod exceptions;

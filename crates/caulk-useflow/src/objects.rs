@@ -283,7 +283,12 @@ pub(crate) fn given_values(view: &mut View<'_>) -> (Vec<ValueId>, Vec<ValueId>) 
                     // What a callee may do to a part of what it is given is not worth following, unless it frees it. A destructor
                     // is asked what becomes of the parts: smart pointers give theirs to one of many deleters.
                     let near = usize::from(ends_object || matches!(action.to, Destination::Free { .. }));
-                    let is_far = |path: &AccessPath| action.guard.is_hidden() && path.steps.len() > near;
+                    // What it may have moved is not lost where it empties the place as well.
+                    let is_emptied = |path: &AccessPath| {
+                        path.steps.len() == 1 && effect.summary.overwritten.iter().any(|p| p.same_place(path))
+                    };
+                    let is_far =
+                        |path: &AccessPath| action.guard.is_hidden() && path.steps.len() > near && !is_emptied(path);
                     if let Subject::Value(path) = &action.subject
                         && !is_far(path)
                     {

@@ -27,6 +27,7 @@ use crate::config::UseflowConfig;
 use crate::containers::{self, Told};
 use crate::contract::{rely_on_contract, room_of_wrapper};
 use crate::destructors::unseen_by_destructors;
+use crate::dropped_elements::dropped_elements;
 use crate::emptied::emptied_fields;
 use crate::exceptions::{in_order, lets_out, throwing_calls};
 use crate::function::{is_impure, is_relevant};
@@ -34,6 +35,7 @@ use crate::kept::{Keeping, Kept};
 use crate::library;
 use crate::overwrites::overwritten_slots;
 use crate::private_fields::lost_with_structures;
+use crate::shelves::empties_container;
 use crate::slot_table::SlotTable;
 use crate::summarize::{Report, World, summarize};
 use crate::survey::{Survey, survey};
@@ -150,6 +152,7 @@ fn whole_program(program: &Program, models: &Models, config: &UseflowConfig, mut
     let missed =
         config.rules.all(Rule::ClassFields, || missed_by_classes(&world, &analysis, &table, &flows, &of_slots));
     of_slots.extend(missed);
+    of_slots.extend(config.rules.all(Rule::DroppedElements, || dropped_elements(program, &analysis, &flows)));
     let mut emptied = config.rules.all(Rule::EmptiedMembers, || emptied_fields(&world, &analysis, &table, &flows));
     // What the overwritten fields have told already.
     let is_told = |new: &Candidate| {
@@ -244,7 +247,7 @@ fn analyse_one(
     };
     let Some(body) = program.body(function) else { return Outcome::Skipped(Box::default()) };
     let impure = is_impure(program, function, &body, &summary_of);
-    if !is_relevant(&body, calls_matter) && !calls_parameters(&body) {
+    if !is_relevant(&body, calls_matter) && !calls_parameters(&body) && !empties_container(program, function) {
         let mut report = Report::default();
         report.summary.actions = besides;
         rely_on_contract(world, function, &body, &mut report.summary);

@@ -29,6 +29,12 @@ pub struct ShelfUse {
     pub returned: Vec<Slot>,
     /// Functions whose results are freed here, kept, or given to unknown code.
     pub ended: Vec<FuncId>,
+    /// Containers whose elements are freed here.
+    pub released: Vec<Slot>,
+    /// Containers whose elements the function comes by.
+    pub looked: Vec<Slot>,
+    /// Calls that empty a container whose elements the function does not look at.
+    pub dropped: Vec<(Slot, InstId)>,
 }
 
 /// The container that alone holds an object somewhere in a structure, if the function comes by one container of it only.
@@ -57,9 +63,15 @@ pub(crate) fn note_shelves(view: &mut View<'_>, shelves: &mut ShelfUse) {
     let ended = ended(view, &mut ended_results);
     let moves = fills_another(view, &calls);
     let program = view.program;
-    let ends = |slot: Slot| ended.iter().any(|ty| ty.is_none_or(|ty| may_hold(program, slot, ty)));
+    let ends = |slot: Slot| ended.iter().any(|(ty, _)| ty.is_none_or(|ty| may_hold(program, slot, ty)));
+    let frees =
+        |slot: &Slot| ended.iter().any(|(ty, freed)| *freed && ty.is_some_and(|ty| may_hold(program, *slot, ty)));
     let taken = looks.iter().copied().filter(|slot| moves || takes_out(slot) || ends(*slot));
     shelves.taken = sorted(taken.collect());
+    shelves.released = sorted(looks.iter().copied().filter(frees).collect());
+    shelves.looked = sorted(looks.iter().copied().collect());
+    let is_dropped = |call: &&ShelfCall| call.empties && !looks.contains(&call.slot) && !moves && !ends(call.slot);
+    shelves.dropped = sorted(calls.iter().filter(is_dropped).map(|call| (call.slot, call.inst)).collect());
     let returns_pointer = view.program.function(view.id).declaration.signature.ret == Type::Ptr;
     shelves.returned = sorted(looks.into_iter().filter(|_| returns_pointer).collect());
     shelves.shown = sorted(escaping(view));
@@ -89,6 +101,9 @@ struct ShelfCall {
     takes_out: bool,
     /// What it gives is an address to store to.
     is_index: bool,
+    /// It removes elements without giving them.
+    empties: bool,
+    inst: InstId,
 }
 
 impl ShelfCall {
@@ -98,8 +113,24 @@ impl ShelfCall {
 
     /// Whether elements can be reached by what the call gives.
     fn looks_in(&self) -> bool {
-        matches!(self.member, Member::Gives | Member::Other | Member::Copies)
+        matches!(self.member, Member::Gives | Member::Other | Member::Copies) && !self.empties
     }
+}
+
+/// Whether a member of this name removes elements without giving them.
+fn is_emptying(member: &str) -> bool {
+    matches!(member, "clear" | "pop" | "pop_back" | "pop_front")
+}
+
+/// Whether a function calls a member that empties a container of pointers, be it only that.
+pub(crate) fn empties_container(program: &Program, function: FuncId) -> bool {
+    program.call_sites(function).iter().any(|site| match program.targets(site) {
+        [target] => {
+            let name = program.function(*target).name;
+            is_emptying(name.rsplit("::").next().unwrap_or_default()) && container_member(name).is_some()
+        }
+        _ => false,
+    })
 }
 
 fn calls<'v>(view: &'v View<'_>) -> impl Iterator<Item = ShelfCall> + 'v {
@@ -111,13 +142,14 @@ fn calls<'v>(view: &'v View<'_>) -> impl Iterator<Item = ShelfCall> + 'v {
         let slot = view.values.own_field(cell)?;
         let last = name.rsplit("::").next().unwrap_or_default();
         let takes_out = last.starts_with("pop") || last == "erase";
-        Some(ShelfCall { base: cell.base, slot, member, takes_out, is_index: last == "operator[]" })
+        let (is_index, empties) = (last == "operator[]", is_emptying(last));
+        Some(ShelfCall { base: cell.base, slot, member, takes_out, is_index, empties, inst: site.inst })
     })
 }
 
-/// What calls free, keep or may do anything to, of what the function found in memory: its type, where that is known, and the functions
-/// that gave it.
-fn ended(view: &mut View<'_>, results_of: &mut Vec<FuncId>) -> Vec<Option<TypeId>> {
+/// What calls free, keep or may do anything to, of what the function found in memory: its type, where that is known, whether it is freed, and
+/// the functions that gave it.
+fn ended(view: &mut View<'_>, results_of: &mut Vec<FuncId>) -> Vec<(Option<TypeId>, bool)> {
     let calls: Vec<InstId> = view.calls.iter().filter(|(_, c)| c.is_some()).map(|(inst, _)| inst).collect();
     let mut found = Vec::new();
     for call in calls {
@@ -134,12 +166,13 @@ fn ended(view: &mut View<'_>, results_of: &mut Vec<FuncId>) -> Vec<Option<TypeId
                 continue;
             };
             results_of.extend(givers(view, argument));
-            found.push(type_at(view, call, path).filter(|_| path.steps.is_empty()));
+            let is_freed = matches!(action.to, Destination::Free { .. });
+            found.push((type_at(view, call, path).filter(|_| path.steps.is_empty()), is_freed));
         }
         let arguments = view.body.insts[call].call().map(|data| data.args.as_slice()).unwrap_or_default();
         for argument in arguments.iter().filter(|argument| effect.unknown && is_found(view, **argument)) {
             results_of.extend(givers(view, *argument));
-            found.push(None);
+            found.push((None, false));
         }
     }
     found

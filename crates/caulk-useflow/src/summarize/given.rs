@@ -173,6 +173,8 @@ impl Summarizer<'_> {
                 fields.iter().fold(Depth::Shallow, |depth, offset| depth.with(&at(offset)))
             }
             (_, _, Destination::Free { deep: Depth::Deep }) => Depth::Deep,
+            // What is freed where it was put meanwhile may be the object.
+            (None, Some(_), Destination::Free { deep: deep @ Depth::Fields(_) }) => deep.clone(),
             _ => Depth::Shallow,
         }
     }

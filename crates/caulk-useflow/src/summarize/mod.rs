@@ -378,6 +378,10 @@ impl<'a> Summarizer<'a> {
             .filter(|a| !is_one_field(&a.cells))
             .flat_map(|a| a.cells.iter().map(|cell| self.view.values.own_field(*cell)))
             .collect();
+        let is_freed_here = self.is_freed_before_all(object, exits);
+        if self.world.config.rules.applies(Rule::FreedByName, is_freed_here) {
+            return;
+        }
         let stored = self.stored_once(object);
         let is_stored = self.world.config.rules.applies(Rule::StoredOnce, stored.is_some());
         self.report.slots.filled.extend(stored.filter(|_| is_stored).map(|slot| (slot, line)));

@@ -5,9 +5,9 @@
 
 use caulk_ir::{Constant, Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueNode};
-use caulk_summary::{Action, Destination, Subject};
+use caulk_summary::{Action, Destination, Guard, Subject};
 
-use super::Summarizer;
+use super::{Exit, Summarizer};
 use crate::indexed::field_of_address;
 use crate::objects::Fresh;
 use crate::slots::Slot;
@@ -93,6 +93,27 @@ impl Summarizer<'_> {
                 given.any(|(index, _)| self.is_taken(id, index))
             }),
         })
+    }
+
+    /// Whether the function itself frees the object by the pointer it was given, on every way to its returns: what a field has of it
+    /// meanwhile is a second pointer.
+    pub(super) fn is_freed_before_all(&self, object: &Fresh, exits: &[Exit]) -> bool {
+        let is_object = |call: InstId, action: &Action| match (&action.subject, &action.to) {
+            (Subject::Value(AccessPath { root: PathRoot::Param(index), steps }), Destination::Free { .. }) => {
+                let argument = self.view.argument(call, *index);
+                let base = argument.and_then(|argument| self.view.values.of_operand(argument)).map(|cell| cell.base);
+                steps.is_empty() && action.guard == Guard::Always && base.is_some() && base == object.first.own
+            }
+            _ => false,
+        };
+        let frees = |call: InstId| {
+            let effect = self.view.calls[call].as_ref();
+            effect.is_some_and(|effect| effect.summary.actions.iter().any(|action| is_object(call, action)))
+        };
+        let homes = &self.view.homes;
+        let is_before_all =
+            |call: InstId| exits.iter().all(|(exit, _)| self.dominators.dominates(homes[call], homes[*exit]));
+        !exits.is_empty() && self.view.body.insts.keys().any(|call| frees(call) && is_before_all(call))
     }
 
     fn is_taken(&self, call: InstId, index: usize) -> bool {
