@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::library_throws::{is_library, named_throws, tells_misuse, unread_throws};
 use crate::memory_throws::is_for_memory;
+use crate::set_flags::decided;
 
 /// Throws what it is given; the second argument is the type.
 pub(crate) const THROW: &str = "__cxa_throw";
@@ -67,11 +68,13 @@ pub(crate) fn throwing_calls<'a>(
     throwing
 }
 
-/// Drops what stands in handlers that only lack of memory leads to: `try { return new T; } catch (...) { throw NoMemory(); }`.
+/// Drops what stands in handlers that only lack of memory leads to: `try { return new T; } catch (...) { throw NoMemory(); }`, and behind flags
+/// that were set just before.
 fn drop_unreached(body: &Body, throwing: &mut Throwing) {
     if throwing.is_empty() {
         return;
     }
+    let predecessors = body.predecessors();
     let mut reached: FxHashSet<InstId> = FxHashSet::default();
     let mut seen: FxHashSet<BlockId> = FxHashSet::default();
     let mut work = vec![Body::ENTRY];
@@ -81,6 +84,10 @@ fn drop_unreached(body: &Body, throwing: &mut Throwing) {
         }
         reached.extend(body.blocks[block].insts().filter(|inst| throwing.contains_key(inst)));
         let last = body.blocks[block].insts().last();
+        if let Some(target) = decided(body, &predecessors, block) {
+            work.push(target);
+            continue;
+        }
         match (body.terminator(block), last) {
             (Inst::Invoke { normal, .. }, Some(call)) if !throwing.contains_key(&call) => work.push(*normal),
             (terminator, _) => work.extend(terminator.successors()),

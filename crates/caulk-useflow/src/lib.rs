@@ -64,6 +64,7 @@ mod repeated;
 mod replaced;
 mod saved;
 mod schedule;
+mod set_flags;
 mod settled;
 mod shelves;
 mod sisters;
