@@ -80,7 +80,9 @@ impl Machine<'_> {
             states = next;
         }
         states = self.split_by_stores(states, site, result, summary);
-        let cases: &[Case] = wanted.map_or(&[], |block| &summary.blocks[block].cases);
+        // In a cycle of calls a block may have gone from the summary since the candidate was found.
+        let block = wanted.and_then(|block| summary.blocks.get(block));
+        let cases: &[Case] = block.map_or(&[], |block| &block.cases);
         let mut after = States::new();
         for state in states {
             let Some((last, others)) = cases.split_last() else {
