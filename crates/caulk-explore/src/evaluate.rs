@@ -42,11 +42,13 @@ impl Machine<'_> {
             }
             Inst::Copy { dst, src, len } => {
                 let (dst, src, len) = (self.operand(state, *dst), self.operand(state, *src), self.operand(state, *len));
+                self.need_bytes(state, dst, Some(src), len);
                 self.copy(state, dst, src, len, inst);
             }
             Inst::Fill { dst, byte, len } => {
                 let (dst, byte, len) =
                     (self.operand(state, *dst), self.operand(state, *byte), self.operand(state, *len));
+                self.need_bytes(state, dst, None, len);
                 self.fill(state, dst, byte, len, inst);
             }
             Inst::Unknown { ty: Type::Int(1), reason: UnknownReason::Overflow, .. }
@@ -294,6 +296,20 @@ impl Machine<'_> {
         let is_null = self.pool.eq(array, zero);
         if state.facts.implied(&self.pool, is_null) == Some(true) {
             state.facts.assume(&mut self.pool, TermPool::FALSE);
+        }
+    }
+
+    /// Where bytes are written to is there, and where they are read from; of nothing no program makes a copy, but it may be copied.
+    fn need_bytes(&mut self, state: &mut State, dst: TermId, src: Option<TermId>, len: TermId) {
+        let bytes = state.facts.value(&self.pool, len);
+        if bytes == Some(0) {
+            return;
+        }
+        if bytes.is_some() || self.world.config.rules.is_on(Rule::LibraryDemands) {
+            self.dereference(state, dst);
+        }
+        if let Some(src) = src.filter(|_| bytes.is_some()) {
+            self.dereference(state, src);
         }
     }
 
