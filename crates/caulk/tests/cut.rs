@@ -66,6 +66,12 @@ const SHRINKS: &[Shrink] = &[
 /// A callee that stage two does not execute is known by stage one's summary, which says less of numbers, of globals and of what is
 /// freed for which constants. A condition that only its execution refutes is so taken for one that may hold.
 const NOT_EXECUTED: &[&str] = &[
+    "explore.max_callee_size: cxx / Constants that a constructor fills: listen_sound",
+    "explore.max_callee_size: cxx / Getters that return a small structure by value: right",
+    "explore.max_callee_steps: cxx / Constants that a constructor fills: listen_sound",
+    "explore.max_callee_steps: cxx / Getters that return a small structure by value: right",
+    "explore.max_effects: cxx / Constants that a constructor fills: listen_sound",
+    "explore.max_waiting: cxx / Constants that a constructor fills: listen_sound",
     "explore.max_callee_size: guards / Given: a mode that is kept in a global for a while: first_shared",
     "explore.max_callee_steps: guards / Given: a mode that is kept in a global for a while: first_shared",
     "explore.max_effects: guards / Given: a mode that is kept in a global for a while: first_shared",
@@ -119,6 +125,9 @@ const NOT_EXECUTED: &[&str] = &[
 /// What was written and is forgotten is taken for what was there on entry, so that a later condition may hold that cannot. The finding
 /// is marked as doubtful.
 const FORGOTTEN: &[&str] = &[
+    "explore.max_cells: cxx / Constants that a constructor fills: listen_sound",
+    "explore.max_cells: cxx / Getters that return a small structure by value: right",
+    "useflow.max_facts: choices / An error code that is packed keeps its zero: right",
     "explore.max_cells: guards / Given: a mode that leaves little of a large function: right",
     "explore.max_cells: guards / What a callee writes is known no longer: field",
     "explore.max_cells: guards / What a callee writes is known no longer: global",
@@ -134,6 +143,13 @@ const FORGOTTEN: &[&str] = &[
     // Nor that there is a string to point into.
     "useflow.max_facts: guards / A result inside a string is not null: right",
     "useflow.max_facts: handed-out / A buffer that is allocated where none is given: right",
+];
+
+/// A destructor that calls itself through the table of its class frees nothing yet after one round. What has not settled should be unknown
+/// here, too.
+const UNSETTLED: &[&str] = &[
+    "all: cxx / A class whose table one unit defines for all: end",
+    "useflow.max_rounds: cxx / A class whose table one unit defines for all: end",
 ];
 
 /// A leak that is reported of the function which loses the object is reported of its class too, where the calls to the allocation are
@@ -370,7 +386,8 @@ fn loops_that_free_a_parameter() {
 #[test]
 fn what_is_cut_is_no_finding() {
     let found: BTreeSet<String> = all_cases().par_iter().flat_map(additional).collect();
-    let known: BTreeSet<String> = NOT_EXECUTED.iter().chain(FORGOTTEN).chain(TWICE).map(|s| (*s).to_owned()).collect();
+    let known: BTreeSet<String> =
+        NOT_EXECUTED.iter().chain(FORGOTTEN).chain(UNSETTLED).chain(TWICE).map(|s| (*s).to_owned()).collect();
     let more: Vec<&str> = found.difference(&known).map(String::as_str).collect();
     assert!(more.is_empty(), "findings that the default bounds do not have:\n{}", more.join("\n"));
     let fixed: Vec<&str> = known.difference(&found).map(String::as_str).collect();
