@@ -299,7 +299,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Where bytes are written to is there, and where they are read from; of nothing no program makes a copy, but it may be copied.
+    /// Where bytes are written to is there, and where they are read from. Of an unknown number of bytes only the first is said: an empty
+    /// buffer is null often, and `memcpy(new, old, 0)` reads nothing from it.
     fn need_bytes(&mut self, state: &mut State, dst: TermId, src: Option<TermId>, len: TermId) {
         let bytes = state.facts.value(&self.pool, len);
         if bytes == Some(0) {

@@ -47,7 +47,7 @@ fn equal_side(view: &View<'_>, terminator: &Inst) -> Option<bool> {
     let (call, on_other) = asked_call(view.body, *cond, true)?;
     let data = view.body.insts[call].call()?;
     let unit = view.program.unit(view.program.function(view.id).unit);
-    let is_constant = |argument: &Operand| is_text(unit, view.body, *argument);
+    let is_constant = |argument: &Operand| view.body.constant(*argument).is_some_and(|c| is_text(unit, c));
     if !data.args.iter().any(is_constant) || data.args.iter().any(|argument| is_of_table(view, *argument)) {
         return None;
     }
@@ -97,9 +97,10 @@ fn is_of_table(view: &View<'_>, operand: Operand) -> bool {
     matches!(base, Some(ValueNode::Global(_)))
 }
 
-fn is_text(unit: &Unit, body: &Body, operand: Operand) -> bool {
-    match body.constant(operand) {
-        Some(Constant::Global { global, .. }) => matches!(unit.globals[global].init, Initialiser::Text(_)),
+/// Whether a constant is the address of a literal.
+pub(crate) fn is_text(unit: &Unit, constant: Constant) -> bool {
+    match constant {
+        Constant::Global { global, .. } => matches!(unit.globals[global].init, Initialiser::Text(_)),
         _ => false,
     }
 }

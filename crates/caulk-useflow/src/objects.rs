@@ -188,7 +188,7 @@ fn doubt_of(view: &View<'_>, id: AllocId, block: &caulk_summary::Block, summary:
 }
 
 /// Whether a block has no other way out of a function than as its result.
-fn is_only_returned(summary: &Summary, block: AllocId) -> bool {
+pub(crate) fn is_only_returned(summary: &Summary, block: AllocId) -> bool {
     let is_result = |to: &Destination| matches!(to, Destination::Store(path) if path.root == PathRoot::Return && path.steps.is_empty());
     summary.actions.iter().filter(|a| a.subject == Subject::Alloc(block)).all(|a| is_result(&a.to))
 }

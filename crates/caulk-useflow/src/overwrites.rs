@@ -5,6 +5,8 @@
 //! what is done to other fields of the same structure ([`crate::sisters`]): where they free first, it is usually full. Functions
 //! are looked at once more, with the final summaries.
 
+use std::cell::LazyCell;
+
 use caulk_ir::{Constant, Inst, InstId, Operand, Type};
 use caulk_memory::{Cell, Offset, ValueId, ValueNode};
 use caulk_models::FamilyId;
@@ -115,7 +117,8 @@ pub(crate) fn overwritten_slots(
     let mut holders = Holders::new(world.program, analysis, &world.config.rules);
     let classes = Constructed::new(world.program, analysis);
     let from_birth = FromBirth::new(analysis);
-    let registered = Registered::new(world.program, world.survey);
+    // Looks at bodies again, and few programs have a field that it decides about.
+    let registered = LazyCell::new(|| Registered::new(world.program, world.survey));
     let mut candidates = Vec::new();
     for (&function, filled) in writers.iter().zip(&found) {
         for found @ &Filled { slot, of: (ty, known), asks_sibling, is_emptied, manner, .. } in filled {
@@ -159,8 +162,8 @@ pub(crate) fn overwritten_slots(
                             holder == Holder::Given(0) && table.is_freed(&slot) && !is_emptied && !asks_sibling;
                         is_own && is_called_again(world.program, analysis, function, slot)
                     };
-                    let by_input = is_named_setting(found, registered.contains(function))
-                        && table.is_freed(&slot)
+                    let by_input = table.is_freed(&slot)
+                        && is_named_setting(found, || registered.contains(function))
                         && match holder {
                             Holder::Given(_) => holders.may_have_existed(function, holder, slot.0),
                             _ => found.is_named || !world.program.callees(function).any(|f| makes(analysis, f, slot.0)),
@@ -182,9 +185,9 @@ pub(crate) fn overwritten_slots(
 }
 
 /// Whether a field is filled because some input says so: it may say so again.
-fn is_named_setting(found: &Filled, is_registered: bool) -> bool {
+fn is_named_setting(found: &Filled, is_registered: impl Fn() -> bool) -> bool {
     let is_static = matches!(found.of.1, Known::Global(_));
-    !found.asks_sibling && !found.is_compared && (found.is_named || (is_registered && is_static))
+    !found.asks_sibling && !found.is_compared && (found.is_named || (is_static && is_registered()))
 }
 
 /// Whether a function ends structures of a type.

@@ -7,6 +7,7 @@ use caulk_ir::{Body, Constant, InitItem, Initialiser, Operand, Unit};
 use caulk_program::{FuncId, GlobalVarId, Program};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::keywords::is_text;
 use crate::survey::Survey;
 
 /// Where fewer are registered in one place, it is no table of keywords.
@@ -84,12 +85,5 @@ fn only(functions: &[FuncId]) -> Option<FuncId> {
     match functions {
         [only] => Some(*only),
         _ => None,
-    }
-}
-
-fn is_text(unit: &Unit, constant: Constant) -> bool {
-    match constant {
-        Constant::Global { global, .. } => matches!(unit.globals[global].init, Initialiser::Text(_)),
-        _ => false,
     }
 }

@@ -7,10 +7,11 @@ use caulk_memory::{PathRoot, ValueId};
 use caulk_summary::{AllocId, Destination, Subject, Summary};
 
 use crate::function::View;
+use crate::objects::is_only_returned;
 
 /// Whether a block of a call is what the function has read, before the call, from a structure that the call frees.
 pub(crate) fn is_taken_before(view: &View<'_>, call: InstId, summary: &Summary, block: AllocId) -> bool {
-    if view.is_used[call] || !is_only_result(summary, block) {
+    if view.is_used[call] || !is_only_returned(summary, block) {
         return false;
     }
     let freed = summary.actions.iter().filter(|action| matches!(action.to, Destination::Free { .. }));
@@ -22,11 +23,6 @@ pub(crate) fn is_taken_before(view: &View<'_>, call: InstId, summary: &Summary, 
         _ => None,
     });
     bases.filter_map(|operand| view.values.of_operand(operand)).any(|cell| reads_pointer_of(view, cell.base, call))
-}
-
-fn is_only_result(summary: &Summary, block: AllocId) -> bool {
-    let is_result = |to: &Destination| matches!(to, Destination::Store(path) if path.root == PathRoot::Return);
-    summary.actions.iter().filter(|a| a.subject == Subject::Alloc(block)).all(|a| is_result(&a.to))
 }
 
 /// Whether a pointer is read from a structure on a way to a call, and is used.
