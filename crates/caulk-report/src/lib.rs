@@ -26,6 +26,7 @@ mod fold;
 mod footer;
 pub mod git;
 pub mod github;
+mod grounds;
 mod group;
 pub mod html;
 pub mod json;

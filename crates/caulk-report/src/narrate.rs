@@ -11,6 +11,7 @@ use caulk_useflow::{Analysis, Candidate, Event, Kind as CandidateKind, Loss, Slo
 use crate::config::ReportConfig;
 use crate::finding::{Call, Confidence, Finding, Kind, MEMORY, Site, Step, StepKind};
 use crate::fold;
+use crate::grounds;
 use crate::reason::Reason;
 use crate::sites::Sites;
 use crate::source::Sources;
@@ -42,12 +43,7 @@ impl<'a> Narrator<'a> {
     pub fn stage_one(&self, candidate: &Candidate) -> Evidence {
         let witness = trail(candidate);
         let fails = witness.iter().any(|step| self.is_failed_allocation(candidate, step));
-        let (confidence, reason) = match candidate.hidden {
-            true => (Confidence::Low, "a callee may take it under a condition that its callers cannot see"),
-            false => {
-                (Confidence::Medium, "it rests on what the functions of the program do with the field, not on one path")
-            }
-        };
+        let confidence = if candidate.hidden { Confidence::Low } else { Confidence::Medium };
         Evidence {
             witness,
             is_one_path: false,
@@ -55,7 +51,7 @@ impl<'a> Narrator<'a> {
             left_at: None,
             freed_at: None,
             confidence,
-            reason,
+            reason: grounds::reason(candidate),
             needs_alloc_failure: fails,
             failure_tested: fails,
         }

@@ -15,6 +15,7 @@ use crate::candidate::Candidate;
 use crate::classes::Flows;
 use crate::fresh_values::{is_fresh, is_renewed};
 use crate::function::View;
+use crate::ground::Ground;
 use crate::holders::holder_of;
 use crate::overwrites::candidate;
 use crate::schedule::Analysis;
@@ -137,7 +138,8 @@ fn of_function(
     for slot in slots.iter().filter(|slot| !table.is_emptied_around(world.program, function, slot)) {
         let is_told = |cell: Cell| summarizer.is_asked(cell) || summarizer.is_compared(cell) || is_cleared(view, cell);
         let store = fills_of(view, *slot).find(|(_, cell)| !is_told(*cell));
-        candidates.extend(store.map(|(store, _)| candidate(function, store, *slot, table.origin(slot), false)));
+        let ground = Some(Ground::CarelessSetter);
+        candidates.extend(store.map(|(store, _)| candidate(function, store, *slot, table.origin(slot), ground)));
     }
     candidates
 }

@@ -6,6 +6,7 @@ use caulk_program::{FuncId, TypeId};
 use caulk_summary::AllocId;
 use serde::{Deserialize, Serialize};
 
+use crate::ground::Ground;
 use crate::history::Event;
 use crate::slots::Slot;
 
@@ -81,6 +82,8 @@ pub struct Candidate {
     pub loss: Loss,
     /// Rests on something that stage one could not see.
     pub hidden: bool,
+    /// What it rests on, if that is not a path.
+    pub ground: Option<Ground>,
     /// Part of a larger object made by the same call.
     pub is_part: bool,
     pub trail: Vec<(InstId, Event)>,

@@ -18,6 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::adopted::Adopted;
 use crate::candidate::{Candidate, Loss};
 use crate::destructors::{candidate, stays};
+use crate::ground::Ground;
 use crate::schedule::Analysis;
 use crate::slot_table::SlotTable;
 use crate::slots::{Origin, OwnedFields, Slot};
@@ -251,7 +252,8 @@ fn of_destructor(
     let suspects: Vec<&(Slot, Origin)> = fields.iter().filter(|(slot, _)| flows.is_private(program, *slot)).collect();
     let summary_of = |f: FuncId| Some(analysis.summary(f));
     let mut summarizer = Summarizer::new(world, function, &body, &summary_of, analysis.special(function));
-    let lost = |(slot, origin)| candidate(function, end, Loss::MissedByDestructor(slot), origin, false);
+    let lost =
+        |(slot, origin)| candidate(function, end, Loss::MissedByDestructor(slot), origin, Some(Ground::LeftElements));
     let mut found: Vec<Candidate> = shelves.into_iter().map(lost).collect();
     for &(slot, origin) in suspects {
         if is_left(&mut summarizer, slot) {
@@ -261,7 +263,8 @@ fn of_destructor(
             let is_left_to_others = table.is_freed(&slot) && (table.is_emptied(&slot) || !frees_others);
             let is_left_full = is_left_to_others && table.is_left_by_fillers(&slot);
             let hidden = is_left_to_others && !world.config.rules.applies(Rule::FillersRelease, is_left_full);
-            found.push(candidate(function, end, Loss::MissedByDestructor(slot), origin, hidden));
+            let ground = (!hidden).then_some(Ground::LeftByDestructor);
+            found.push(candidate(function, end, Loss::MissedByDestructor(slot), origin, ground));
         }
     }
     found

@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use crate::alternative::Status;
 use crate::candidate::{Candidate, Kind, Loss};
 use crate::classes::Flows;
+use crate::ground::Ground;
 use crate::objects::given_start;
 use crate::propagate::{Propagation, Start};
 use crate::released::Released;
@@ -119,7 +120,9 @@ fn missed_fields(
                     true => table.is_emptied_before(world.program, function, &slot),
                     false => table.is_emptied(&slot),
                 };
-            candidates.push(candidate(function, destroyed.call, Loss::MissedField(slot), origin, hidden));
+            let ground = if sees_to_fields { Ground::FreesOthers } else { Ground::FreesHolder };
+            let ground = (!hidden).then_some(ground);
+            candidates.push(candidate(function, destroyed.call, Loss::MissedField(slot), origin, ground));
         }
     }
     candidates
@@ -225,7 +228,8 @@ fn passed_over(
             && stays(summarizer, cell)
         {
             let hidden = table.is_emptied_before(world.program, function, &slot);
-            candidates.push(candidate(function, released.last, Loss::PassedOver(slot), origin, hidden));
+            let ground = (!hidden).then_some(Ground::FreesMost);
+            candidates.push(candidate(function, released.last, Loss::PassedOver(slot), origin, ground));
         }
     }
     candidates
@@ -242,7 +246,14 @@ pub(crate) fn stays(summarizer: &mut Summarizer<'_>, cell: Cell) -> bool {
     !exits.is_empty() && exits.iter().all(|(_, a)| a.status == Status::Live && a.cells.as_slice() == [cell])
 }
 
-pub(crate) fn candidate(function: FuncId, call: InstId, loss: Loss, origin: Origin, hidden: bool) -> Candidate {
+/// A candidate for a field or a structure. Without a ground it rests on too little to be shown by default.
+pub(crate) fn candidate(
+    function: FuncId,
+    call: InstId,
+    loss: Loss,
+    origin: Origin,
+    ground: Option<Ground>,
+) -> Candidate {
     Candidate {
         function,
         allocation: call,
@@ -254,7 +265,8 @@ pub(crate) fn candidate(function: FuncId, call: InstId, loss: Loss, origin: Orig
         kind: Kind::Lost,
         variable: None,
         loss,
-        hidden,
+        hidden: ground.is_none(),
+        ground,
         is_part: false,
         trail: Vec::new(),
     }

@@ -12,6 +12,7 @@ use crate::alternative::Status;
 use crate::candidate::Candidate;
 use crate::classes::Flows;
 use crate::function::View;
+use crate::ground::Ground;
 use crate::objects::given_start;
 use crate::overwrites::candidate;
 use crate::propagate::{Propagation, Start};
@@ -62,7 +63,7 @@ fn of_method(
     let mut found = Vec::new();
     for (cell, slot) in cells {
         if let Some(store) = lost_at(&mut summarizer, cell) {
-            found.push(candidate(function, store, slot, origin(&slot), false));
+            found.push(candidate(function, store, slot, origin(&slot), Some(Ground::EmptiedMember)));
         }
     }
     found

@@ -1,11 +1,8 @@
 //! Owning slots that are overwritten: a function puts a fresh block into a field of a structure that was there before, or clears
 //! the structure, and what the field held is neither freed nor moved.
 //!
-//! Whether the field may have held anything is rarely known from the function alone. What other writers of the field do tells, and
-//! what is done to other fields of the same structure ([`crate::sisters`]): where they free first, it is usually full. Functions
-//! are looked at once more, with the final summaries.
-
-use std::cell::LazyCell;
+//! Whether the field may have held anything is judged over the whole program ([`crate::full_before`]). Functions are looked at once more, with
+//! the final summaries.
 
 use caulk_ir::{Constant, Inst, InstId, Operand, Type};
 use caulk_memory::{Cell, Offset, ValueId, ValueNode};
@@ -14,37 +11,31 @@ use caulk_program::{FuncId, TypeId, is_constructor};
 use caulk_rules::Rule;
 use caulk_summary::AllocId;
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::alternative::Status;
 use crate::candidate::{Candidate, Kind, Loss};
 use crate::classes::Flows;
-use crate::constructed::{Constructed, only_sets_up};
 use crate::facts::number_of;
 use crate::first_state::{initialises, sets_up};
 use crate::fresh_values::{is_fresh, is_renewed};
-use crate::from_birth::FromBirth;
+use crate::full_before::FullBefore;
 use crate::function::View;
-use crate::holders::{Holder, Holders, holder_of};
+use crate::ground::Ground;
+use crate::holders::{Holder, holder_of};
 use crate::keywords::follows_keyword;
 use crate::objects::given_start;
 use crate::propagate::{Propagation, Start};
 use crate::refcount::gives_up_reference;
-use crate::registered::Registered;
-use crate::repeated::is_called_again;
 use crate::schedule::Analysis;
-use crate::sisters::{Known, Sisters};
+use crate::sisters::Known;
 use crate::slot_table::SlotTable;
-use crate::slots::Slot;
+use crate::slots::{Origin, Slot};
 use crate::summarize::{Fate, Summarizer, World};
 use crate::traffic::filled_out_pointers;
 
-/// Where this many functions free a field before they set it, one more should.
-const MIN_AGREEING: usize = 2;
-
 /// What a function that fills a slot does with what was there before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Manner {
+pub(crate) enum Manner {
     FreesFirst,
     /// Loses it at a store.
     Overwrites {
@@ -56,7 +47,7 @@ enum Manner {
 
 /// What the function itself tells about whether the slot held anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sign {
+pub(crate) enum Sign {
     /// It puts the structure into its first state, or is likely to.
     SetsUp,
     None,
@@ -68,23 +59,23 @@ enum Sign {
 
 /// A slot that a function fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Filled {
-    slot: Slot,
+pub(crate) struct Filled {
+    pub(crate) slot: Slot,
     /// The structure as a whole, and how the function knows it.
-    of: (TypeId, Known),
+    pub(crate) of: (TypeId, Known),
     /// Other fields of the structure are asked about.
-    asks_sibling: bool,
+    pub(crate) asks_sibling: bool,
     /// It is set to null, not filled.
-    is_emptied: bool,
+    pub(crate) is_emptied: bool,
     /// The function frees other fields of the same structure.
-    frees_siblings: bool,
+    pub(crate) frees_siblings: bool,
     /// The structure comes from a function that makes such structures.
-    is_new: bool,
+    pub(crate) is_new: bool,
     /// It is filled because a text of the input says so.
-    is_named: bool,
+    pub(crate) is_named: bool,
     /// The function compares what it held with something.
-    is_compared: bool,
-    manner: Manner,
+    pub(crate) is_compared: bool,
+    pub(crate) manner: Manner,
 }
 
 /// Candidates of owning slots that are overwritten.
@@ -106,93 +97,21 @@ pub(crate) fn overwritten_slots(
     let writers: Vec<FuncId> = world.program.functions().filter(uses_owned).filter(|f| !is_constructor(f)).collect();
     let found: Vec<Vec<Filled>> =
         writers.par_iter().with_max_len(4).map(|f| filled_by(world, analysis, table, flows, *f)).collect();
-    let mut careful: FxHashMap<Slot, FxHashSet<FuncId>> = FxHashMap::default();
-    let mut sisters = Sisters::new(world.program);
+    let mut judge = FullBefore::new(world, analysis, table, flows);
     for (&function, filled) in writers.iter().zip(&found) {
-        for filled in filled.iter().filter(|filled| filled.manner == Manner::FreesFirst && !filled.is_emptied) {
-            careful.entry(filled.slot).or_default().insert(function);
-            sisters.add_careful(function, filled.of.0, filled.of.1);
-        }
+        judge.learn(function, filled);
     }
-    let mut holders = Holders::new(world.program, analysis, &world.config.rules);
-    let classes = Constructed::new(world.program, analysis);
-    let from_birth = FromBirth::new(analysis);
-    // Looks at bodies again, and few programs have a field that it decides about.
-    let registered = LazyCell::new(|| Registered::new(world.program, world.survey));
     let mut candidates = Vec::new();
     for (&function, filled) in writers.iter().zip(&found) {
-        for found @ &Filled { slot, of: (ty, known), asks_sibling, is_emptied, manner, .. } in filled {
-            let Manner::Overwrites { store, holder, sign } = manner else { continue };
-            let is_first = || holder == Holder::Given(0) && only_sets_up(world.program, function);
-            let is_full = match sign {
-                Sign::Full => true,
-                // Where another function frees the field and the structure lives on, that one may have been called before. What
-                // another field has as well, or the caller gave, is not this field's to free.
-                Sign::Clears => {
-                    let is_alone = !table.is_emptied_by_other(&slot, function) || ends(analysis, function, ty);
-                    is_alone && flows.is_owner(world.program, table, slot)
-                }
-                Sign::SetsUp => false,
-                Sign::None if world.config.rules.applies(Rule::SetUpMethods, is_first()) => false,
-                Sign::None if world.config.rules.applies(Rule::NewStructures, found.is_new) => false,
-                Sign::None if is_emptied => {
-                    let is_never_freed = !table.is_freed(&slot) && !flows.is_target_ended(world.program, slot);
-                    let mut is_used = || {
-                        holders.existed(function, holder, slot.0)
-                            || classes.is_used_later(world.program, function, slot.0)
-                    };
-                    let is_unreleased = is_never_freed && is_used();
-                    is_unreleased || is_release_missing(world, table, flows, &mut holders, function, found)
-                }
-                Sign::None => {
-                    let others = careful.get(&slot).map_or(0, |by| by.iter().filter(|f| **f != function).count());
-                    let is_emptied = table.is_emptied(&slot);
-                    let existed = holders.existed(function, holder, slot.0);
-                    // What callers give may be in its first state, though they found it in memory: one other says little then.
-                    let enough = if holder == Holder::Existing { 1 } else { MIN_AGREEING };
-                    let by_others = others >= enough && !is_emptied && existed;
-                    let by_agreement = others >= MIN_AGREEING
-                        && !table.is_emptied_around(world.program, function, &slot)
-                        && holders.may_have_existed(function, holder, slot.0);
-                    let by_makers = existed && from_birth.is_full(table, slot);
-                    let by_sisters = || !asks_sibling && sisters.free_first(function, ty, known);
-                    let by_class = holder == Holder::Given(0) && classes.is_full(world.program, table, function, slot);
-                    let by_repetition = || {
-                        let is_own =
-                            holder == Holder::Given(0) && table.is_freed(&slot) && !is_emptied && !asks_sibling;
-                        is_own && is_called_again(world.program, analysis, function, slot)
-                    };
-                    let by_input = table.is_freed(&slot)
-                        && is_named_setting(found, || registered.contains(function))
-                        && match holder {
-                            Holder::Given(_) => holders.may_have_existed(function, holder, slot.0),
-                            _ => found.is_named || !world.program.callees(function).any(|f| makes(analysis, f, slot.0)),
-                        };
-                    by_others
-                        || world.config.rules.applies(Rule::NamedSettings, by_input)
-                        || world.config.rules.applies(Rule::ConstructedFields, by_class)
-                        || world.config.rules.applies(Rule::SisterFields, by_sisters())
-                        || world.config.rules.applies(Rule::RepeatedSetters, by_repetition())
-                        || world.config.rules.applies(Rule::AgreedSetters, by_agreement)
-                        || world.config.rules.applies(Rule::FilledFromBirth, by_makers)
-                }
-            };
-            let is_full = is_full && !flows.may_point_inside(slot);
-            candidates.push(candidate(function, store, slot, table.origin(&slot), !is_full));
+        for filled in filled {
+            if let Manner::Overwrites { store, holder, sign } = filled.manner {
+                let slot = filled.slot;
+                let ground = judge.ground(function, filled, holder, sign).filter(|_| !flows.may_point_inside(slot));
+                candidates.push(candidate(function, store, slot, table.origin(&slot), ground));
+            }
         }
     }
     candidates
-}
-
-/// Whether a field is filled because some input says so: it may say so again.
-fn is_named_setting(found: &Filled, is_registered: impl Fn() -> bool) -> bool {
-    let is_static = matches!(found.of.1, Known::Global(_));
-    !found.asks_sibling && !found.is_compared && (found.is_named || (is_static && is_registered()))
-}
-
-/// Whether a function ends structures of a type.
-fn ends(analysis: &Analysis, function: FuncId, ty: TypeId) -> bool {
-    analysis.reports[function].slots.ended.contains(&ty)
 }
 
 /// Whether a structure is the result of a function that makes such structures, or of one that calls it.
@@ -205,31 +124,17 @@ fn comes_from_maker(view: &View<'_>, analysis: &Analysis, base: ValueId, ty: Typ
 }
 
 /// Whether a function makes structures of a type.
-fn makes(analysis: &Analysis, function: FuncId, ty: TypeId) -> bool {
+pub(crate) fn makes(analysis: &Analysis, function: FuncId, ty: TypeId) -> bool {
     analysis.reports[function].slots.made.iter().any(|(made, _)| *made == ty)
 }
 
-/// Whether a function that sets a field to null should have freed it first: it frees other fields of the structure, or works on
-/// structures that others have found full.
-fn is_release_missing(
-    world: &World<'_>,
-    table: &SlotTable,
-    flows: &Flows,
-    holders: &mut Holders<'_>,
+pub(crate) fn candidate(
     function: FuncId,
-    found: &Filled,
-) -> bool {
-    let Manner::Overwrites { holder, .. } = found.manner else { return false };
-    let slot = found.slot;
-    // Who calls the function may have freed the field, or taken what it held.
-    let is_seen_to = table.is_emptied_around(world.program, function, &slot) || flows.is_returned(slot);
-    let rules = &world.config.rules;
-    let mut is_older = || table.is_freed_by_some(&slot) && holders.some_existed(function, holder, slot.0);
-    !is_seen_to
-        && (rules.applies(Rule::UnreleasedNulls, found.frees_siblings) || rules.applies(Rule::NulledFields, is_older()))
-}
-
-pub(crate) fn candidate(function: FuncId, store: InstId, slot: Slot, origin: (FuncId, u32), hidden: bool) -> Candidate {
+    store: InstId,
+    slot: Slot,
+    origin: Origin,
+    ground: Option<Ground>,
+) -> Candidate {
     Candidate {
         function,
         allocation: store,
@@ -241,7 +146,8 @@ pub(crate) fn candidate(function: FuncId, store: InstId, slot: Slot, origin: (Fu
         kind: Kind::Lost,
         variable: None,
         loss: Loss::OverwrittenField(slot),
-        hidden,
+        hidden: ground.is_none(),
+        ground,
         is_part: false,
         trail: Vec::new(),
     }

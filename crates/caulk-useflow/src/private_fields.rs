@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::candidate::{Candidate, Loss};
 use crate::classes::{Flows, seen_elsewhere};
 use crate::destructors::{candidate, comes_from_maker};
+use crate::ground::Ground;
 use crate::released::Released;
 use crate::schedule::Analysis;
 use crate::slot_table::SlotTable;
@@ -117,9 +118,9 @@ fn judge(
     misses: &[Miss],
 ) -> Vec<Candidate> {
     let program = world.program;
-    let lost = |miss: &Miss| {
+    let lost = |miss: &Miss, ground: Ground| {
         let loss = if miss.is_freed { Loss::MissedField(slot) } else { Loss::PassedOver(slot) };
-        candidate(miss.function, miss.call, loss, origin, false)
+        candidate(miss.function, miss.call, loss, origin, Some(ground))
     };
     let mut names = table.embeddings().names_of(slot);
     names.extend(world.config.rules.all(Rule::FirstParts, || twins(program, slot)));
@@ -130,7 +131,8 @@ fn judge(
         // What is freed to be set again is the field's own, whatever else frees such structures.
         let is_ended_otherwise = !table.is_freed(&slot) && flows.is_target_ended(program, slot);
         let first = misses.iter().max_by_key(|miss| (miss.freed, miss.is_freed, std::cmp::Reverse(miss.function.0)));
-        return first.filter(|_| is_sole_owner && !is_ended_otherwise).map(lost).into_iter().collect();
+        let first = first.filter(|_| is_sole_owner && !is_ended_otherwise);
+        return first.map(|miss| lost(miss, Ground::NothingFrees)).into_iter().collect();
     }
     // Another function that frees the structure frees the field too.
     let around = table.embeddings().around(slot.0);
@@ -139,15 +141,16 @@ fn judge(
     let is_told = ends_it.iter().all(ends_structure);
     // All others that free the structure free the field, so it owns what it holds, wherever that came from.
     let is_agreed = is_told && ends_it.len() >= MIN_AGREEING && misses.len() == 1;
-    let is_missed = |miss: &&Miss| {
+    let ground = |miss: &Miss| {
         let is_release = is_sole_owner && miss.freed >= MIN_RELEASED;
         let is_exception = is_agreed && miss.freed > 0;
-        is_told
-            && miss.is_freed
-            && !is_near(miss)
-            && (is_release || world.config.rules.applies(Rule::AgreedFields, is_exception))
+        match is_told && miss.is_freed && !is_near(miss) {
+            true if is_release => Some(Ground::OthersFreeIt),
+            true if world.config.rules.applies(Rule::AgreedFields, is_exception) => Some(Ground::AgreedFields),
+            _ => None,
+        }
     };
-    misses.iter().filter(is_missed).map(lost).collect()
+    misses.iter().filter_map(|miss| Some(lost(miss, ground(miss)?))).collect()
 }
 
 /// Whether a function frees what a field holds and does not fill the field again.

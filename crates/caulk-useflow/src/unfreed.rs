@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::candidate::{Candidate, Loss};
 use crate::classes::class_of;
 use crate::destructors::{candidate, fills};
+use crate::ground::Ground;
 use crate::released::Released;
 use crate::schedule::Analysis;
 use crate::slots::Origin;
@@ -43,7 +44,9 @@ pub(crate) fn unfreed_structures(world: &World<'_>, analysis: &Analysis) -> Vec<
                 let variable = parameter_variable(world, function, released.param);
                 // Who works on other structures too may end one of those, and what this one holds of it.
                 let is_doubtful = is_never_freed && is_given_others(world, function, released.param);
-                let found = candidate(function, released.last, Loss::NeverFreed(released.ty), *origin, is_doubtful);
+                let ground = if is_never_freed { Ground::NeverFreed } else { Ground::LeftStructure };
+                let ground = (!is_doubtful).then_some(ground);
+                let found = candidate(function, released.last, Loss::NeverFreed(released.ty), *origin, ground);
                 candidates.push(Candidate { variable, ..found });
             }
         }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::alternative::{Alternative, Status};
 use crate::candidate::{Candidate, Kind, Loss};
 use crate::function::View;
+use crate::ground::Ground;
 use crate::history::{Event, NONE};
 use crate::propagate::{Propagation, Start};
 use crate::schedule::Analysis;
@@ -244,13 +245,14 @@ pub(crate) fn left_nodes(analysis: &Analysis) -> Vec<Candidate> {
         for unlink in report.unlinks.iter().filter(|u| u.end == End::Left && is_freed_elsewhere(u)) {
             let Some(origin) = made.get(&unlink.link.0) else { continue };
             let is_counted = analysis.survey.counted.contains_key(&unlink.link.0);
-            candidates.push(candidate(function, unlink, *origin, is_counted));
+            let ground = (!is_counted).then_some(Ground::Unlinked);
+            candidates.push(candidate(function, unlink, *origin, ground));
         }
     }
     candidates
 }
 
-fn candidate(function: FuncId, unlink: &Unlink, origin: (FuncId, u32), hidden: bool) -> Candidate {
+fn candidate(function: FuncId, unlink: &Unlink, origin: (FuncId, u32), ground: Option<Ground>) -> Candidate {
     Candidate {
         function,
         allocation: unlink.store,
@@ -262,7 +264,8 @@ fn candidate(function: FuncId, unlink: &Unlink, origin: (FuncId, u32), hidden: b
         kind: Kind::Lost,
         variable: unlink.variable,
         loss: Loss::Unlinked(unlink.link),
-        hidden,
+        hidden: ground.is_none(),
+        ground,
         is_part: false,
         trail: Vec::new(),
     }

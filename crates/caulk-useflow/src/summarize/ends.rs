@@ -118,6 +118,7 @@ impl Summarizer<'_> {
                 || object.is_callers_choice
                 || alternative.rests_on_hidden
                 || alternative.rests_on_unnamed,
+            ground: None,
             is_part: object.is_part,
             trail: self.history.trail(alternative.event),
         };
