@@ -328,8 +328,8 @@ impl Machine<'_> {
     ) -> Option<State> {
         let summary = &*effect.summary;
         let wanted = made.map(|(block, _)| block);
-        if let Some((_, case)) = made
-            && !self.has_what_it_needs(&mut state, site, result, case)
+        if let Some((block, case)) = made
+            && !self.has_what_it_needs(&mut state, site, result, case, &summary.instead_of(block))
         {
             return None;
         }

@@ -288,20 +288,19 @@ impl Machine<'_> {
         matches!(origin, Some(Origin::Param(_) | Origin::Local(_)))
     }
 
-    /// Assumes what must have been given, and what is given back, in a case in which a block is handed out. False when that
-    /// cannot be.
+    /// Assumes what must have been given, and what is given back, in a case in which a block is handed out. `instead`: where the caller may
+    /// have something that is used instead of it. False when that cannot be.
     pub(crate) fn has_what_it_needs(
         &mut self,
         state: &mut State,
         site: &Site<'_>,
         result: Option<TermId>,
         case: &Case,
+        instead: &[&AccessPath],
     ) -> bool {
         case.needs.iter().all(|(path, relation)| match self.path_value(state, site, result, path) {
             // A caller that may give an object to be used does not want a new one, unless it is known that there is none.
-            Some(value)
-                if path.root != PathRoot::Return && *relation == Relation::ZERO && self.root(value).is_some() =>
-            {
+            Some(value) if *relation == Relation::ZERO && may_be_given(path, instead) && self.root(value).is_some() => {
                 let is_null = self.relation(value, *relation);
                 state.facts.implied(&self.pool, is_null) == Some(true)
             }
@@ -355,4 +354,10 @@ impl Machine<'_> {
         let origin = Origin::Block(site.inst);
         Some(self.symbols.at(&mut self.pool, site.moment.clone(), Part::Block(block.0), 64, origin, true))
     }
+}
+
+/// Whether what is found at a path may be used instead of a new block: the callee looks for one there, or the caller gives it.
+fn may_be_given(path: &AccessPath, instead: &[&AccessPath]) -> bool {
+    let is_argument = matches!(path.root, PathRoot::Param(_)) && path.steps.is_empty();
+    is_argument || instead.iter().any(|place| place.same_place(path))
 }

@@ -223,6 +223,23 @@ impl Summary {
         self.actions.is_empty() && self.overwritten.is_empty() && !self.no_return && self.demands.is_empty()
     }
 
+    /// Where a caller may have something already that is used instead of a block: the places that it goes to, and what else goes there.
+    pub fn instead_of(&self, block: AllocId) -> Vec<&AccessPath> {
+        let goes_to = |action: &'_ Action| match &action.to {
+            Destination::Store(to) => Some(to.clone()),
+            _ => None,
+        };
+        let is_block = |action: &&Action| action.subject == Subject::Alloc(block);
+        let places: Vec<AccessPath> = self.actions.iter().filter(is_block).filter_map(goes_to).collect();
+        let stores = self.actions.iter().filter_map(|action| match (&action.subject, &action.to) {
+            (_, Destination::Store(to)) if !places.contains(to) => None,
+            (Subject::Value(path), Destination::Store(_)) => Some(path),
+            (Subject::Alloc(_), Destination::Store(to)) => Some(to),
+            _ => None,
+        });
+        stores.collect()
+    }
+
     /// Drops actions that say no more than others, or nothing that a caller can use.
     pub fn drop_implied(&mut self) {
         let kept: Vec<(AccessPath, Guard)> = self
