@@ -74,6 +74,10 @@ impl Machine<'_> {
                     was_live && !fails && !ways[index].is_taken && self.is_left_as_empty(&state, site, &ways, index);
                 rules.applies(Rule::CountedReleases, is_left)
             };
+            let hidden = hidden || {
+                let is_precaution = self.is_left_without_holder(&state, site, &ways, index);
+                self.world.config.rules.applies(Rule::MissingHolders, is_precaution)
+            };
             if !hidden {
                 let mut after = ways[index].state.clone();
                 let is_left = was_live && !ways[index].is_taken && ways.iter().any(|w| w.is_taken);
@@ -108,6 +112,13 @@ impl Machine<'_> {
         let target = ways[index].inside.0;
         let freeing = ways.iter().filter(|way| way.is_taken && way.inside.0 == target);
         freeing.into_iter().any(|way| self.rests_on_empty_count(before, site, target, &ways[index].state, &way.state))
+    }
+
+    /// Whether a way leaves an object only because it found no place for it.
+    fn is_left_without_holder(&mut self, before: &State, site: &Site<'_>, ways: &[Way<'_>], index: usize) -> bool {
+        let target = ways[index].inside.0;
+        let others = ways.iter().enumerate().filter(|(other, way)| *other != index && way.inside.0 == target);
+        others.into_iter().any(|(_, way)| self.rests_on_missing_holder(before, site, &ways[index].state, &way.state))
     }
 
     /// Whether what the caller can see of one way may hold together with what it can see of one of the others.

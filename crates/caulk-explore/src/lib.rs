@@ -35,6 +35,7 @@ mod made;
 mod matches;
 mod memory;
 mod merge;
+mod missing_holder;
 mod misuse;
 mod mstg;
 mod order;

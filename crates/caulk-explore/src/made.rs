@@ -124,6 +124,9 @@ impl Machine<'_> {
     /// What a constructor enters into a global list and still hands to its caller is the caller's: stage one says so only of
     /// objects that count their references, and for those a registry holds none.
     fn leave_registries(&self, state: &mut State, object: TermId) {
+        if !self.counts_references(state, object) {
+            return;
+        }
         let is_registry = |content: &Content| {
             let holder = content.holder.filter(|holder| *holder != object);
             self.cell_points_to(content, object) && holder.is_some_and(|h| self.reached_from(h, &[]).is_some())
@@ -132,6 +135,13 @@ impl Machine<'_> {
         for key in cells {
             state.memory_mut().remove(key);
         }
+    }
+
+    /// Whether an object, by the fields of it that were filled, is of a type that counts its references.
+    fn counts_references(&self, state: &State, object: TermId) -> bool {
+        let counted = &self.world.analysis.survey.counted;
+        let is_counted = |class: Class| matches!(class, Class::Field(ty, _) if counted.contains_key(&ty));
+        state.memory.iter().any(|(_, content)| content.holder == Some(object) && is_counted(content.class))
     }
 
     /// Whether the callee stored something is worth two paths where the result or an argument decides it, and the store makes room for

@@ -232,6 +232,8 @@ rules! {
         "An outcome of a callee that leaves the object counts only if the caller can distinguish it from one that takes it."
     LeftInPlace "left-in-place"
         "An outcome of a callee that loses the object counts only if the caller can distinguish it from one that leaves it in its place."
+    MissingHolders "missing-holders"
+        "A callee that takes an object unless another argument is null takes it where nothing says that it is null, because such tests are precautions."
     SoftAssertions "soft-assertions"
         "A macro that returns where its condition does not hold, and reports the text of the condition, is not left there, because it asserts what holds."
     SoleMatches "sole-matches"

@@ -220,9 +220,11 @@ fn passed_over(
     }
     let base = summarizer.view.values.parameter(released.param);
     let mut candidates = Vec::new();
+    let leading = table.leading_to(world.program, function);
     for (slot, origin) in left {
-        let is_callers = is_freed_by_callers(world, analysis, function, &slot);
-        let cell = base.map(|base| Cell { base, offset: Offset::Known(slot.1 as i64) });
+        // What frees only what belongs to one item leaves the rest to who ends the structure.
+        let is_callers = leading.iter().any(|f| analysis.reports[*f].slots.freed.contains(&slot));
+        let cell = base.map(|base| Cell { base, offset: Offset::Known(released.start + slot.1 as i64) });
         if let Some(cell) = cell
             && !is_callers
             && stays(summarizer, cell)

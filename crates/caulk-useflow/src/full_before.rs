@@ -127,7 +127,9 @@ impl<'a> FullBefore<'a> {
         if rules.applies(Rule::ConstructedFields, by_class) {
             return Some(Ground::Constructed);
         }
-        let by_sisters = !found.asks_sibling && self.sisters.free_first(function, found.of.0, found.of.1);
+        let by_sisters = !found.asks_sibling
+            && self.sisters.free_first(function, found.of.0, found.of.1)
+            && !self.holders.is_given_new(function, holder, slot.0);
         if rules.applies(Rule::SisterFields, by_sisters) {
             return Some(Ground::SistersFreeFirst);
         }
@@ -149,16 +151,21 @@ impl<'a> FullBefore<'a> {
     /// Whether a field is filled because some input says so, in a structure that was there: it may say so again.
     fn is_named_setting(&mut self, function: FuncId, found: &Filled, holder: Holder) -> bool {
         let (world, slot) = (self.world, found.slot);
-        let is_registered =
-            || self.registered.get_or_init(|| Registered::new(world.program, world.survey)).contains(function);
+        if !self.table.is_freed(&slot) || found.asks_sibling || found.is_compared {
+            return false;
+        }
+        let registered = || self.registered.get_or_init(|| Registered::new(world.program, world.survey));
         let is_static = matches!(found.of.1, Known::Global(_));
-        self.table.is_freed(&slot)
-            && !found.asks_sibling
-            && !found.is_compared
-            && (found.is_named || (is_static && is_registered()))
-            && match holder {
-                Holder::Given(_) => self.holders.may_have_existed(function, holder, slot.0),
-                _ => found.is_named || !world.program.callees(function).any(|f| makes(self.analysis, f, slot.0)),
+        match holder {
+            // Who calls all functions of a table gives them the same structure, be it new or not.
+            Holder::Given(_) if registered().is_in_table(function) => !makes(self.analysis, function, slot.0),
+            Holder::Given(_) => found.is_named && self.holders.may_have_existed(function, holder, slot.0),
+            _ if found.is_named => true,
+            _ => {
+                is_static
+                    && registered().contains(function)
+                    && !world.program.callees(function).any(|f| makes(self.analysis, f, slot.0))
             }
+        }
     }
 }

@@ -91,6 +91,17 @@ impl<'a> Holders<'a> {
         }
     }
 
+    /// Whether a function is given a structure that its callers have just made, all of them, or those that they have it from.
+    pub(crate) fn is_given_new(&self, function: FuncId, holder: Holder, ty: TypeId) -> bool {
+        matches!(holder, Holder::Given(_)) && self.is_made_above(function, ty, MAX_CALLERS_UP)
+    }
+
+    fn is_made_above(&self, function: FuncId, ty: TypeId, depth: u32) -> bool {
+        let mut callers = self.program.callers(function).filter(|caller| *caller != function).peekable();
+        let is_made = |caller: FuncId| self.makes(caller, ty) || self.is_made_above(caller, ty, depth - 1);
+        depth > 0 && callers.peek().is_some() && callers.all(is_made)
+    }
+
     /// Whether there are callers, and all of them give a structure that they have found in memory.
     fn all_give_existing(&mut self, function: FuncId, index: u32, ty: TypeId, depth: u32) -> bool {
         if let Some(&known) = self.known.get(&(function, index, ty)) {

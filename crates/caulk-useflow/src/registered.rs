@@ -13,7 +13,11 @@ use crate::survey::Survey;
 /// Where fewer are registered in one place, it is no table of keywords.
 const MIN_HANDLERS: usize = 3;
 
-pub(crate) struct Registered(FxHashSet<FuncId>);
+pub(crate) struct Registered {
+    all: FxHashSet<FuncId>,
+    /// Those of tables. What a call registers may be told of events, each of which is of another object.
+    in_tables: FxHashSet<FuncId>,
+}
 
 impl Registered {
     pub(crate) fn new(program: &Program, survey: &Survey) -> Self {
@@ -31,11 +35,20 @@ impl Registered {
                 given_with_text(program, function, &body, &mut groups);
             }
         }
-        Self(groups.into_values().filter(|handlers| handlers.len() >= MIN_HANDLERS).flatten().collect())
+        groups.retain(|_, handlers| handlers.len() >= MIN_HANDLERS);
+        let tables = groups.iter().filter(|(place, _)| matches!(place, Place::Table(_)));
+        Self {
+            in_tables: tables.flat_map(|(_, handlers)| handlers.iter().copied()).collect(),
+            all: groups.into_values().flatten().collect(),
+        }
     }
 
     pub(crate) fn contains(&self, function: FuncId) -> bool {
-        self.0.contains(&function)
+        self.all.contains(&function)
+    }
+
+    pub(crate) fn is_in_table(&self, function: FuncId) -> bool {
+        self.in_tables.contains(&function)
     }
 }
 

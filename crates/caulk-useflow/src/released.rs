@@ -1,7 +1,7 @@
 //! Structures of parameters that live on while a function frees what their fields hold.
 
 use caulk_ir::{Inst, InstId, Type};
-use caulk_memory::{AccessPath, Cell, PathRoot, ValueNode};
+use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueNode};
 use caulk_program::TypeId;
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,8 @@ use crate::function::View;
 pub struct Released {
     pub param: u32,
     pub ty: TypeId,
+    /// Where it begins behind the parameter: it may be a part of a larger one.
+    pub start: i64,
     /// Offsets of the fields that are freed. Sorted.
     pub fields: Vec<u64>,
     /// The last call that frees one.
@@ -26,8 +28,8 @@ pub struct Released {
 }
 
 impl Released {
-    fn new(param: u32, ty: TypeId, field: u64, last: InstId) -> Self {
-        Self { param, ty, fields: vec![field], last, is_left_dangling: false, is_own: false, is_used_on: false }
+    fn new(param: u32, ty: TypeId, start: i64, field: u64, last: InstId) -> Self {
+        Self { param, ty, start, fields: vec![field], last, is_left_dangling: false, is_own: false, is_used_on: false }
     }
 }
 
@@ -38,9 +40,10 @@ pub(crate) fn released(view: &mut View<'_>, summary: &Summary) -> Vec<Released> 
         let (Subject::Value(path), Destination::Free { .. }) = (&action.subject, &action.to) else { continue };
         let (PathRoot::Param(param), [step]) = (path.root, path.steps.as_slice()) else { continue };
         let Some((ty, offset)) = step.field.filter(|_| action.guard.is_own()) else { continue };
-        match found.iter_mut().find(|known| known.param == param && known.ty == ty) {
+        let Some(start) = start_of(step.offset, offset) else { continue };
+        match found.iter_mut().find(|known| known.param == param && known.ty == ty && known.start == start) {
             Some(known) => known.fields.push(offset),
-            None => found.push(Released::new(param, ty, offset, InstId(0))),
+            None => found.push(Released::new(param, ty, start, offset, InstId(0))),
         }
     }
     note_directly_freed(view, &mut found);
@@ -62,6 +65,14 @@ pub(crate) fn released(view: &mut View<'_>, summary: &Summary) -> Vec<Released> 
     found
 }
 
+/// Where the structure begins that has a field at an offset behind a parameter.
+fn start_of(at: Offset, field: u64) -> Option<i64> {
+    match at {
+        Offset::Known(at) => Some(at - i64::try_from(field).ok()?),
+        Offset::Any => None,
+    }
+}
+
 /// Fields of parameters that calls of the function free, though the summary does not say so: what is taken out of a tree before counts
 /// as held by the tree.
 fn note_directly_freed(view: &View<'_>, found: &mut Vec<Released>) {
@@ -75,9 +86,10 @@ fn note_directly_freed(view: &View<'_>, found: &mut Vec<Released>) {
             if !surely_frees(&effect.summary, index) {
                 continue;
             }
-            match found.iter_mut().find(|known| known.param == param && known.ty == ty) {
+            let Some(start) = start_of(offset, field) else { continue };
+            match found.iter_mut().find(|known| known.param == param && known.ty == ty && known.start == start) {
                 Some(known) => known.fields.push(field),
-                None => found.push(Released::new(param, ty, field, inst)),
+                None => found.push(Released::new(param, ty, start, field, inst)),
             }
         }
     }

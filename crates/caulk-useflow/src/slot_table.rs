@@ -25,11 +25,19 @@ pub(crate) struct SlotTable {
     /// Slots that some function leaves full.
     left_full: FxHashSet<Slot>,
     embeddings: Embeddings,
+    /// The functions that give one by its name to others, so that it is called later.
+    givers: FxHashMap<FuncId, Vec<FuncId>>,
 }
+
+/// How many steps up what leads to a function is looked for.
+const MAX_STEPS_UP: usize = 3;
 
 impl SlotTable {
     pub(crate) fn new(program: &Program, analysis: &Analysis, adopted: &Adopted) -> Self {
         let mut table = Self { embeddings: Embeddings::new(program, analysis), ..Self::default() };
+        for (giver, given) in analysis.survey.given.iter() {
+            given.iter().for_each(|function| table.givers.entry(*function).or_default().push(giver));
+        }
         for (function, report) in analysis.reports.iter() {
             for (slot, line) in &report.slots.filled {
                 table.filled.entry(*slot).or_insert((function, *line));
@@ -95,12 +103,28 @@ impl SlotTable {
     }
 
     /// Whether a slot may be empty when a function ends its structure: who calls that function empties it as well, or is called by
-    /// one that does.
+    /// one that does; or what leads there over some calls, or by giving the function to be called later, empties it.
     pub(crate) fn is_emptied_before(&self, program: &Program, function: FuncId, slot: &Slot) -> bool {
-        let Some(emptiers) = self.emptied.get(slot) else { return false };
+        let Some(emptiers) = self.emptied_here.get(slot) else { return false };
         let is_near =
             |caller: FuncId| emptiers.contains(&caller) || program.callees(caller).any(|f| emptiers.contains(&f));
         program.callers(function).any(is_near)
+            || self.leading_to(program, function).iter().any(|f| emptiers.contains(f))
+    }
+
+    /// What leads to a function over a few calls, or by giving it to be called later. Without itself.
+    pub(crate) fn leading_to(&self, program: &Program, function: FuncId) -> FxHashSet<FuncId> {
+        let mut found: FxHashSet<FuncId> = FxHashSet::default();
+        let mut last = vec![function];
+        for _ in 0..MAX_STEPS_UP {
+            let mut next = Vec::new();
+            for at in last {
+                let givers = self.givers.get(&at).into_iter().flatten().copied();
+                next.extend(program.callers(at).chain(givers).filter(|f| *f != function && found.insert(*f)));
+            }
+            last = next;
+        }
+        found
     }
 
     /// Whether callers of a function empty a slot by their own code, or by another function that they call.
