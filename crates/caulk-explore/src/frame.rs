@@ -129,9 +129,14 @@ impl<'a> Frame<'a> {
         self.loaded_ahead = LoadedAhead::new(self.body, &self.blocks_by_order, &loads);
         let values: Vec<InstId> = relevant.iter().filter(|(_, r)| **r).map(|(inst, _)| inst).collect();
         for &block in &self.blocks_by_order {
-            // What `a && b` came to has its value when paths meet there, and may be used nowhere else.
-            let is_truth = |v: InstId| matches!(self.body.insts[v], Inst::Phi { ty: Type::Int(1), .. });
-            let is_own_phi = |v: InstId| self.homes[v] == block && is_truth(v);
+            // What `a && b` came to, or what a variable was set to on each way here, has its value when paths meet there. In loops only the
+            // first are told apart: that is too many states otherwise.
+            let is_loop = !self.loops[block].is_empty();
+            let is_choice = |v: InstId| match self.body.insts[v] {
+                Inst::Phi { ty, .. } => ty == Type::Int(1) || !is_loop,
+                _ => false,
+            };
+            let is_own_phi = |v: InstId| self.homes[v] == block && is_choice(v);
             let is_seen = |v: &InstId| self.liveness.is_live_in(block, *v) || is_own_phi(*v);
             self.seen_ahead[block] = values.iter().copied().filter(is_seen).collect();
         }

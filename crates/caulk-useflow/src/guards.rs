@@ -275,6 +275,9 @@ fn needs(view: &mut View<'_>, (exit, alternative): &(InstId, Alternative)) -> Ve
         }
     };
     needs.extend(result.map(|relation| (AccessPath::root(PathRoot::Return), relation)));
+    let exclusions = excluded_results(view, *exit, alternative).into_iter();
+    let excluded = exclusions.map(|relation| (AccessPath::root(PathRoot::Return), relation));
+    needs.extend(excluded.filter(|(_, relation)| result.is_some_and(|known| !known.implies(*relation))));
     for known in facts_of_caller(view, *exit, alternative) {
         if !needs.contains(&known) {
             needs.push(known);
@@ -282,6 +285,15 @@ fn needs(view: &mut View<'_>, (exit, alternative): &(InstId, Alternative)) -> Ve
     }
     needs.truncate(MAX_KNOWN);
     needs
+}
+
+/// The constants that a result is known not to be at an exit: `fork()` gave neither 0 nor -1.
+fn excluded_results(view: &mut View<'_>, exit: InstId, alternative: &Alternative) -> Vec<Relation> {
+    let Inst::Return { value: Some(value) } = view.body.insts[exit] else { return Vec::new() };
+    view.keys.here = (view.homes[exit], exit);
+    let Some(key) = view.keys.of_operand(view.body, &view.values, value) else { return Vec::new() };
+    let of_result = alternative.facts.iter().filter(|fact| fact.0 == key).map(|fact| fact.1);
+    of_result.filter(|relation| matches!(relation, Relation::Ne(_))).collect()
 }
 
 /// What is known at an exit of bits of the arguments.
