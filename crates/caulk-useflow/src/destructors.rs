@@ -116,10 +116,9 @@ fn missed_fields(
             let hidden = is_callers
                 || is_any
                 || may_be_new
-                || match sees_to_fields {
-                    true => table.is_emptied_before(world.program, function, &slot),
-                    false => table.is_emptied(&slot),
-                };
+                // What the function uses as well, it knows to be there.
+                || (table.is_emptied(&slot) && !(sees_to_fields && destroyed.touched.contains(&slot.1)))
+                || table.is_emptied_before(world.program, function, &slot);
             let ground = if sees_to_fields { Ground::FreesOthers } else { Ground::FreesHolder };
             let ground = (!hidden).then_some(ground);
             candidates.push(candidate(function, destroyed.call, Loss::MissedField(slot), origin, ground));
@@ -267,7 +266,7 @@ pub(crate) fn candidate(
         kind: Kind::Lost,
         variable: None,
         loss,
-        hidden: ground.is_none(),
+        hidden: ground.is_none_or(Ground::is_weak),
         ground,
         is_part: false,
         trail: Vec::new(),

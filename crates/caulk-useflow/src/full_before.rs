@@ -117,7 +117,7 @@ impl<'a> FullBefore<'a> {
         let existed = self.holders.existed(function, holder, slot.0);
         // What callers give may be in its first state, though they found it in memory: one other says little then.
         let enough = if holder == Holder::Existing { 1 } else { MIN_AGREEING };
-        if others >= enough && !is_emptied && existed {
+        if others >= enough && !is_emptied && existed && !self.holders.is_given_new(function, holder, slot.0) {
             return Some(Ground::OthersFreeFirst);
         }
         if rules.applies(Rule::NamedSettings, self.is_named_setting(function, found, holder)) {

@@ -60,3 +60,10 @@ pub enum Ground {
     /// Other functions that free these fields free the structure as well.
     LeftStructure,
 }
+
+impl Ground {
+    /// Right less than half of the time on projects that were read by lot: such a finding is only for those who want what is uncertain too.
+    pub(crate) fn is_weak(self) -> bool {
+        matches!(self, Ground::FreesMost | Ground::NulledInUse)
+    }
+}

@@ -146,7 +146,7 @@ pub(crate) fn candidate(
         kind: Kind::Lost,
         variable: None,
         loss: Loss::OverwrittenField(slot),
-        hidden: ground.is_none(),
+        hidden: ground.is_none_or(Ground::is_weak),
         ground,
         is_part: false,
         trail: Vec::new(),

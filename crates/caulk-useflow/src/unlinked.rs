@@ -264,7 +264,7 @@ fn candidate(function: FuncId, unlink: &Unlink, origin: (FuncId, u32), ground: O
         kind: Kind::Lost,
         variable: unlink.variable,
         loss: Loss::Unlinked(unlink.link),
-        hidden: ground.is_none(),
+        hidden: ground.is_none_or(Ground::is_weak),
         ground,
         is_part: false,
         trail: Vec::new(),
