@@ -366,8 +366,8 @@ impl Machine<'_> {
     }
 }
 
-/// Whether what is found at a path may be used instead of a new block: the callee looks for one there, or the caller gives it.
+/// Whether what is found at a path may be used instead of a new block: the callee looks for one there, or behind it, or the caller gives it.
 fn may_be_given(path: &AccessPath, instead: &[&AccessPath]) -> bool {
     let is_argument = matches!(path.root, PathRoot::Param(_)) && path.steps.is_empty();
-    is_argument || instead.iter().any(|place| place.same_place(path))
+    is_argument || instead.iter().any(|place| !place.steps.is_empty() && place.leads_to(path))
 }

@@ -41,8 +41,13 @@ impl AccessPath {
 
     /// The same place whatever names its steps have.
     pub fn same_place(&self, other: &AccessPath) -> bool {
+        self.steps.len() == other.steps.len() && self.leads_to(other)
+    }
+
+    /// Whether a path goes on from this one, or is the same.
+    pub fn leads_to(&self, other: &AccessPath) -> bool {
         self.root == other.root
-            && self.steps.len() == other.steps.len()
+            && self.steps.len() <= other.steps.len()
             && self.steps.iter().zip(&other.steps).all(|(a, b)| a.offset == b.offset)
     }
 }
