@@ -57,6 +57,9 @@ pub(crate) struct Frame<'a> {
     pub copied_errnos: Vec<InstId>,
 }
 
+/// In functions of more blocks paths are not told apart by what variables were set to on them.
+const MAX_BLOCKS_WITH_CHOICES: usize = 400;
+
 impl<'a> Frame<'a> {
     /// `decides`: whether the operands of a call or return matter to what happens later.
     pub(crate) fn new(program: &'a Program, id: FuncId, body: &'a Body, decides: &dyn Fn(InstId) -> bool) -> Self {
@@ -128,12 +131,13 @@ impl<'a> Frame<'a> {
             .collect();
         self.loaded_ahead = LoadedAhead::new(self.body, &self.blocks_by_order, &loads);
         let values: Vec<InstId> = relevant.iter().filter(|(_, r)| **r).map(|(inst, _)| inst).collect();
+        let is_long = self.blocks_by_order.len() > MAX_BLOCKS_WITH_CHOICES;
         for &block in &self.blocks_by_order {
-            // What `a && b` came to, or what a variable was set to on each way here, has its value when paths meet there. In loops only the
-            // first are told apart: that is too many states otherwise.
-            let is_loop = !self.loops[block].is_empty();
+            // What `a && b` came to, or what a variable was set to on each way here, has its value when paths meet there. In loops and
+            // in long functions only the first are told apart: that is too many states otherwise.
+            let is_too_much = is_long || !self.loops[block].is_empty();
             let is_choice = |v: InstId| match self.body.insts[v] {
-                Inst::Phi { ty, .. } => ty == Type::Int(1) || !is_loop,
+                Inst::Phi { ty, .. } => ty == Type::Int(1) || !is_too_much,
                 _ => false,
             };
             let is_own_phi = |v: InstId| self.homes[v] == block && is_choice(v);
