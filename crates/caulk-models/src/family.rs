@@ -21,6 +21,8 @@ pub struct Family {
     pub heap: bool,
     /// Something of the system's that is held besides memory, or instead of it.
     pub resource: Option<Resource>,
+    /// Memory inside of an object of the caller's: the offset of the pointer that leads to it. For `acquires` and `releases`.
+    pub inside: u32,
     /// For messages: "a directory stream, closed by closedir()".
     pub description: String,
 }
@@ -62,6 +64,7 @@ impl Default for Families {
             name: "free".to_owned(),
             heap: true,
             resource: None,
+            inside: 0,
             description: "memory of malloc() and its kin, freed by free()".to_owned(),
         };
         families.list.push(free);

@@ -48,6 +48,7 @@ impl Source<'_> {
                     name: name.into_inner(),
                     heap: entry.heap,
                     resource: entry.resource,
+                    inside: entry.inside,
                     description: entry.description,
                 })
                 .map_err(|error| error.at(self.file, self.text, span.start))?;
@@ -195,8 +196,12 @@ impl EntryContext<'_> {
             effects.push((span, certain(kind, when)));
         }
         for (span, item) in items(&entry.acquires) {
-            let kind =
-                EffectKind::Acquire { holder: item.of.0, family: self.family(item.family.as_deref(), entry, &span)? };
+            let family = self.family(item.family.as_deref(), entry, &span)?;
+            let kind = EffectKind::Acquire {
+                holder: item.of.0,
+                at: self.families.list()[usize::from(family.0)].inside,
+                family,
+            };
             let when = item.when.as_ref().map_or_else(|| on_success.clone(), |when| when.0.clone());
             effects.push((span, certain(kind, when)));
         }
@@ -217,8 +222,12 @@ impl EntryContext<'_> {
             effects.push((span, certain(kind, stated(item.when.as_ref().map(|when| &when.0)))));
         }
         for (span, item) in items(&entry.releases) {
-            let kind =
-                EffectKind::Release { holder: item.of.0, family: self.family(item.family.as_deref(), entry, &span)? };
+            let family = self.family(item.family.as_deref(), entry, &span)?;
+            let kind = EffectKind::Release {
+                holder: item.of.0,
+                at: self.families.list()[usize::from(family.0)].inside,
+                family,
+            };
             effects.push((span, certain(kind, stated(item.when.as_ref().map(|when| &when.0)))));
         }
         Ok(())

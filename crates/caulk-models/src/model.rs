@@ -102,9 +102,9 @@ pub enum EffectKind {
         element: Option<FamilyId>,
     },
     /// The object `holder` points to (the caller's own, on the stack perhaps) now holds hidden memory: `regcomp`.
-    Acquire { holder: Place, family: FamilyId },
+    Acquire { holder: Place, at: u32, family: FamilyId },
     /// The hidden memory of the object `holder` points to is freed, the object itself is not: `regfree`.
-    Release { holder: Place, family: FamilyId },
+    Release { holder: Place, at: u32, family: FamilyId },
     /// The block at `from` is moved into `into`, made if `from` was null; on success `from` is gone.
     Resize {
         from: Place,

@@ -37,6 +37,8 @@ pub(crate) struct File {
 pub(crate) struct FamilyEntry {
     pub(crate) heap: bool,
     pub(crate) resource: Option<Resource>,
+    #[serde(default)]
+    pub(crate) inside: u32,
     pub(crate) description: String,
 }
 

@@ -25,8 +25,8 @@ fn line(models: &Models, effect: &Effect) -> String {
             format!("{into} = new {}{}{}", family(id), element(of), if *zeroed { " zeroed" } else { "" })
         }
         EffectKind::Free { what, family: id, element: of } => format!("free {what} as {}{}", family(id), element(of)),
-        EffectKind::Acquire { holder, family: id } => format!("{holder} holds {}", family(id)),
-        EffectKind::Release { holder, family: id } => format!("{holder} gives up {}", family(id)),
+        EffectKind::Acquire { holder, family: id, .. } => format!("{holder} holds {}", family(id)),
+        EffectKind::Release { holder, family: id, .. } => format!("{holder} gives up {}", family(id)),
         EffectKind::Resize { from, into, family: id, on_failure, zero } => {
             let zero: Vec<String> = zero.iter().map(Place::to_string).collect();
             let kept = if *on_failure == OldBlock::Freed { " or freed" } else { "" };

@@ -134,6 +134,12 @@ pub(crate) fn from_model(model: &Model, declaration: &Function) -> Summary {
     };
     add_demands(&mut summary, model, declaration);
     for effect in &model.effects {
+        if let EffectKind::Acquire { holder, at, family } = effect.kind {
+            let (guard, needs) = guard_of_block(model, &effect.when);
+            let block = new_block(&mut summary, family, needs);
+            summary.actions.push(Action { subject: block, to: Destination::Store(inside(&holder, at)), guard });
+            continue;
+        }
         if let EffectKind::Alloc { into, family, zeroed, .. } = effect.kind {
             let (guard, needs) = guard_of_block(model, &effect.when);
             let block = new_block(&mut summary, family, needs);
@@ -234,9 +240,12 @@ fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Gu
             let args = with.iter().map(passed).collect();
             summary.calls.push(ParamCall { param: u32::from(*param), args, open: true });
         }
+        EffectKind::Release { holder, at, .. } => {
+            let held = Subject::Value(inside(holder, *at));
+            summary.actions.push(action(held, Destination::Free { deep: Depth::Shallow }, guard));
+        }
         EffectKind::Alloc { .. }
         | EffectKind::Acquire { .. }
-        | EffectKind::Release { .. }
         | EffectKind::Alias { .. }
         | EffectKind::Copy { .. }
         | EffectKind::Write { .. }
@@ -272,6 +281,11 @@ pub(crate) fn give_result(summary: &mut Summary, family: FamilyId) {
 fn new_block(summary: &mut Summary, family: FamilyId, needs: Vec<(AccessPath, Relation)>) -> Subject {
     let cases = vec![Case { needs, ..Case::default() }];
     Subject::Alloc(summary.blocks.push(Block { family, chain: Vec::new(), doubt: 0, is_zeroed: false, cases }))
+}
+
+/// The pointer in an object that leads to its hidden memory.
+fn inside(holder: &Place, at: u32) -> AccessPath {
+    path(holder).then(Offset::Known(i64::from(at)), None)
 }
 
 fn path(place: &Place) -> AccessPath {
