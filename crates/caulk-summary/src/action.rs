@@ -8,7 +8,7 @@ use caulk_models::{FamilyId, Room};
 use caulk_program::FuncId;
 use serde::{Deserialize, Serialize};
 
-use crate::case::Case;
+use crate::case::{Case, Known};
 use crate::guard::Guard;
 
 entity!(
@@ -189,6 +189,8 @@ pub struct Summary {
     pub no_return: bool,
     /// What kind of exception may leave it.
     pub throws: Throws,
+    /// What must hold on entry for an exception to leave it, all of it: `if (closed) throw Closed();`.
+    pub throw_needs: Vec<Known>,
     /// Arguments that it may have freed or handed on when an exception leaves it. Sorted.
     pub taken_by_throws: Vec<u32>,
     /// Never returns null.

@@ -25,6 +25,7 @@ use crate::saved::Initial;
 use crate::settled::settled_pointers;
 use crate::stale::Answers;
 use crate::steps::Steps;
+use crate::summarize::copies_pointer;
 use crate::survey::Survey;
 use crate::targets::{add_common_results, combine};
 use crate::which_way::Ways;
@@ -437,6 +438,7 @@ pub fn effect_of<'a>(
             || s.holding.is_some()
             || !s.ensures.is_empty()
             || !s.taken_by_throws.is_empty()
+            || !s.throw_needs.is_empty()
     };
     let says_something = |s: &Summary| !s.is_empty() || tells(s);
     (effect.unknown || says_something(&effect.summary)).then_some(effect)
@@ -481,6 +483,11 @@ pub(crate) fn is_relevant(body: &Body, calls_matter: bool) -> bool {
             }
             Inst::Return { value: Some(Operand::Value(v)) } => {
                 matches!(body.insts[*v].result_type(), Type::Ptr | Type::Aggregate(_))
+            }
+            // A smart pointer that is moved.
+            Inst::Copy { dst: Operand::Value(to), src: Operand::Value(from), len } => {
+                let is_given = |address: InstId| matches!(root_of(body, address), Inst::Param { .. });
+                copies_pointer(body, *len) && is_given(*to) && is_given(*from)
             }
             Inst::Unknown { .. } => true,
             _ => false,

@@ -80,6 +80,7 @@ mod swallow;
 mod table_marks;
 mod taken_before;
 mod targets;
+mod throw_needs;
 mod traffic;
 mod twins;
 mod uncaught;

@@ -235,7 +235,8 @@ fn analyse_one(
         let targets = program.targets(site);
         // Where more may be called than was found, they may do anything.
         let is_open = site.outcome != caulk_program::Outcome::Resolved;
-        is_open || targets.is_empty() || targets.iter().any(|t| summary_of(*t).is_some_and(|s| !s.is_empty()))
+        let matters = |s: &Summary| !s.is_empty() || !s.throw_needs.is_empty();
+        is_open || targets.is_empty() || targets.iter().any(|t| summary_of(*t).is_some_and(matters))
     });
     let told = containers::told(program, function).filter(|_| world.config.rules.applies(Rule::Containers, true));
     let besides = match told {
