@@ -193,6 +193,8 @@ pub struct Summary {
     pub throw_needs: Vec<Known>,
     /// Arguments that it may have freed or handed on when an exception leaves it. Sorted.
     pub taken_by_throws: Vec<u32>,
+    /// Arguments that it only looks at, by their declaration, though something below may seem to keep them. Sorted.
+    pub views: Vec<u32>,
     /// Never returns null.
     pub nonnull_result: bool,
     /// Says all there is to know, whatever the body is like: a model, where there is a body as well.

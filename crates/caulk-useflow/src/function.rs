@@ -399,6 +399,9 @@ pub fn effect_of<'a>(
     summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
 ) -> Option<CallEffect<'a>> {
     let targets = program.targets(site);
+    if site.kind == CallKind::Assembly && site.outcome == Outcome::Resolved {
+        return None;
+    }
     if targets.is_empty() || site.outcome == Outcome::Unresolved {
         return Some(CallEffect { summary: Cow::Owned(Summary::default()), unknown: true });
     }
