@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::case::{Case, Known};
 use crate::guard::Guard;
+use crate::numbers::{Asked, Assigned};
 
 entity!(
     /// A fresh block of a summary, so that one block seen by two paths stays one block.
@@ -195,6 +196,10 @@ pub struct Summary {
     pub taken_by_throws: Vec<u32>,
     /// Arguments that it only looks at, by their declaration, though something below may seem to keep them. Sorted.
     pub views: Vec<u32>,
+    /// The number that its result tells of.
+    pub asks: Option<Asked>,
+    /// Numbers that it leaves in the memory of its caller. Sorted.
+    pub assigns: Vec<Assigned>,
     /// Never returns null.
     pub nonnull_result: bool,
     /// Says all there is to know, whatever the body is like: a model, where there is a body as well.

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::apart::Apart;
+use crate::asked_numbers::AssignedBy;
 use crate::callbacks::{Special, special};
 use crate::config::UseflowConfig;
 use crate::exceptions::{Throwing, throwing_calls};
@@ -23,6 +24,7 @@ use crate::liveness::Liveness;
 use crate::modified::Modified;
 use crate::saved::Initial;
 use crate::settled::settled_pointers;
+use crate::slots::Slot;
 use crate::stale::Answers;
 use crate::steps::Steps;
 use crate::summarize::copies_pointer;
@@ -67,6 +69,10 @@ pub(crate) struct View<'a> {
     pub stale: EntityVec<InstId, Option<Vec<Answers>>>,
     /// Calls that may end in an exception.
     pub throwing: Throwing,
+    /// Numbers of status objects that calls set.
+    pub assigned: AssignedBy,
+    /// The fields that callees know numbers of status objects by.
+    pub asked_fields: FxHashMap<Cell, Slot>,
     /// Where else a store through a choice between pointers may go, by the choice.
     pub choices: FxHashMap<ValueId, Vec<Cell>>,
     /// Where cells that were asked for may have been written since the entry.
@@ -157,6 +163,8 @@ impl<'a> View<'a> {
             copied_errnos: copied_errnos(program.unit(unit), body),
             stale: vec![None; body.insts.len()].into(),
             throwing,
+            assigned: FxHashMap::default(),
+            asked_fields: FxHashMap::default(),
             choices,
             initial: FxHashMap::default(),
             hanging: FxHashMap::default(),
@@ -168,6 +176,7 @@ impl<'a> View<'a> {
             loosely_told: false,
         };
         view.name_asked_cells();
+        view.find_asked_numbers(summary_of);
         view.find_saved_loads();
         view.freeing_loops = FreeingLoops::new(&mut view);
         view
