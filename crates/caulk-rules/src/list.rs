@@ -100,6 +100,8 @@ rules! {
         "A failed check of a library makes no finding of normal rank, because code calls at() within bounds."
     MisuseThrows "misuse-throws"
         "An exception of the program whose type tells of misuse, by its name, makes no finding of normal rank, because code that is right never sees it."
+    OwnDestructors "own-destructors"
+        "Raw memory of objects whose class has a destructor is freed after they were destroyed, because containers and `delete` do it so."
     StatusObjects "status-objects"
         "What small methods set and ask for of an object tells how a call went, because C++ code gives back status objects where C gives numbers."
     GuardedThrows "guarded-throws"
