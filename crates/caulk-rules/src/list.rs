@@ -100,6 +100,8 @@ rules! {
         "A failed check of a library makes no finding of normal rank, because code calls at() within bounds."
     MisuseThrows "misuse-throws"
         "An exception of the program whose type tells of misuse, by its name, makes no finding of normal rank, because code that is right never sees it."
+    ShownFields "shown-fields"
+        "A field that methods return is its object's to free where no caller frees or stores the result, because getters give a view."
     OwnDestructors "own-destructors"
         "Raw memory of objects whose class has a destructor is freed after they were destroyed, because containers and `delete` do it so."
     StatusObjects "status-objects"

@@ -71,6 +71,7 @@ mod schedule;
 mod set_flags;
 mod settled;
 mod shelves;
+mod shown_fields;
 mod sisters;
 mod slot_table;
 mod slots;
