@@ -75,7 +75,8 @@ impl<'a> Machine<'a> {
             Some(effect) => self.apply_summary(state, &site, &effect, wanted),
             // It moves no pointers, but it may write numbers.
             None => {
-                let writes = site.targets.iter().any(|target| self.frame.program.has_body(*target));
+                let has_body = |target: &FuncId| self.frame.program.has_body(*target);
+                let writes = site.targets.is_empty() || site.targets.iter().any(has_body);
                 let summary = Summary { impure: writes, ..Summary::default() };
                 let effect = CallEffect { summary: Cow::Owned(summary), unknown: false };
                 self.apply_summary(state, &site, &effect, None)

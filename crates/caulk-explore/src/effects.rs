@@ -103,6 +103,7 @@ pub(crate) fn work_out(world: &World<'_>, function: FuncId, given: &Given, max_s
     }
     let finish = |(mut effect, facts): (Effect, Facts)| {
         keep_what_is_held(&machine, &mut effect);
+        leave_views(&machine, &mut effect, &world.analysis.summary(function).views);
         Effect { literals: facts.literals().to_vec(), ..effect }
     };
     let parts: Vec<Effect> = parts.into_iter().map(finish).collect();
@@ -199,6 +200,15 @@ fn keep_what_is_held(machine: &Machine<'_>, effect: &mut Effect) {
         }
     }
     effect.fates.sort_unstable();
+}
+
+/// What the function only looks at by its declaration is kept nowhere.
+fn leave_views(machine: &Machine<'_>, effect: &mut Effect, views: &[u32]) {
+    let is_view = |root: TermId| matches!(machine.origin(root), Origin::Param(index) if views.contains(&index));
+    if !views.is_empty() {
+        effect.fates.retain(|(root, fate)| *fate != Fate::Kept || !is_view(*root));
+        effect.writes.retain(|(_, content)| !content.points.is_some_and(is_view));
+    }
 }
 
 fn effect_of(machine: &mut Machine<'_>, end: &End) -> Effect {

@@ -217,7 +217,18 @@ impl Machine<'_> {
         let known = self.symbols.initial_cells().iter().find(|cell| cell.key == key).map(|cell| cell.value);
         match known {
             Some(term) if !state.memory.is_zeroed(key, 1) => term,
-            _ => self.load(state, address, Type::Ptr, class, moment),
+            _ => self.load(state, address, self.type_of_class(class), class, moment),
+        }
+    }
+
+    /// What a cell holds, by its declaration: a number as wide as its field, else a pointer.
+    fn type_of_class(&self, class: Class) -> Type {
+        let Class::Field(ty, offset) = class else { return Type::Ptr };
+        let fields = &self.frame.program.type_info(ty).fields;
+        let number = fields.iter().find(|f| f.offset == offset && f.pointee.depth == 0 && f.target.is_none());
+        match number.map(|field| field.size) {
+            Some(bytes @ (1 | 2 | 4)) => Type::Int(8 * bytes as u16),
+            _ => Type::Ptr,
         }
     }
 }

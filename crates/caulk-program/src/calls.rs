@@ -95,7 +95,13 @@ impl Calls {
                         CallFact::Direct(local) => {
                             self.site(inst, CallKind::Direct, Outcome::Resolved, map.functions.get(local))
                         }
-                        CallFact::Assembly => self.site(inst, CallKind::Assembly, Outcome::Unresolved, &[]),
+                        // What adds to a counter takes nothing.
+                        CallFact::Assembly { takes_pointers: false } => {
+                            self.site(inst, CallKind::Assembly, Outcome::Resolved, &[])
+                        }
+                        CallFact::Assembly { takes_pointers: true } => {
+                            self.site(inst, CallKind::Assembly, Outcome::Unresolved, &[])
+                        }
                         CallFact::Indirect => {
                             let group = *group_of.next().expect("there is one answer for each indirect call");
                             CallSite { inst, ..groups[group] }

@@ -8,6 +8,7 @@ use crate::built::note_builds;
 use crate::facts::{BodyFacts, CallFact, CallShape, Facts, Key, Site, Value, World, fits, may_hold};
 use crate::formulas::Formula;
 use crate::ids::FuncId;
+use crate::inline_assembly::takes_pointers;
 use crate::locate::{Reader, Root, Slot};
 use crate::variables::{constant_result, note_uses};
 use crate::virtual_sites::virtual_call;
@@ -380,7 +381,9 @@ impl<'a> Extractor<'a, '_> {
                 self.facts.sites.push(site);
                 CallFact::Indirect
             }
-            Callee::Assembly(_) => CallFact::Assembly,
+            Callee::Assembly(_) => {
+                CallFact::Assembly { takes_pointers: takes_pointers(self.reader.unit, self.reader.body, call) }
+            }
         };
         self.facts.calls.push((id, fact));
     }

@@ -46,7 +46,10 @@ pub(crate) enum CallFact {
     Direct(FunctionId),
     /// The next entry of [`Facts::sites`].
     Indirect,
-    Assembly,
+    /// Inline assembly that may be given pointers, or only numbers and places of numbers.
+    Assembly {
+        takes_pointers: bool,
+    },
 }
 
 /// A call through a pointer.

@@ -24,6 +24,7 @@ mod formulas;
 mod identity;
 mod ids;
 mod indirect;
+mod inline_assembly;
 mod link;
 mod locate;
 mod lookup;

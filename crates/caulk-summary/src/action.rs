@@ -8,8 +8,9 @@ use caulk_models::{FamilyId, Room};
 use caulk_program::FuncId;
 use serde::{Deserialize, Serialize};
 
-use crate::case::Case;
+use crate::case::{Case, Known};
 use crate::guard::Guard;
+use crate::numbers::{Asked, Assigned};
 
 entity!(
     /// A fresh block of a summary, so that one block seen by two paths stays one block.
@@ -189,8 +190,16 @@ pub struct Summary {
     pub no_return: bool,
     /// What kind of exception may leave it.
     pub throws: Throws,
+    /// What must hold on entry for an exception to leave it, all of it: `if (closed) throw Closed();`.
+    pub throw_needs: Vec<Known>,
     /// Arguments that it may have freed or handed on when an exception leaves it. Sorted.
     pub taken_by_throws: Vec<u32>,
+    /// Arguments that it only looks at, by their declaration, though something below may seem to keep them. Sorted.
+    pub views: Vec<u32>,
+    /// The number that its result tells of.
+    pub asks: Option<Asked>,
+    /// Numbers that it leaves in the memory of its caller. Sorted.
+    pub assigns: Vec<Assigned>,
     /// Never returns null.
     pub nonnull_result: bool,
     /// Says all there is to know, whatever the body is like: a model, where there is a body as well.

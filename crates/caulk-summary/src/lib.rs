@@ -13,6 +13,7 @@ mod case;
 mod decide;
 mod guard;
 pub mod json;
+mod numbers;
 pub mod print;
 
 pub use action::{Action, AllocId, Block, Depth, Destination, ParamCall, Subject, Summary, Throws};
@@ -20,3 +21,4 @@ pub use case::{Case, Known};
 pub use caulk_models::Room;
 pub use decide::{Answer, Caller, Decision, decide, decide_action};
 pub use guard::Guard;
+pub use numbers::{Asked, Assigned, Source};

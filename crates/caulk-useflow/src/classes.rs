@@ -20,6 +20,7 @@ use crate::candidate::{Candidate, Loss};
 use crate::destructors::{candidate, stays};
 use crate::ground::Ground;
 use crate::schedule::Analysis;
+use crate::shown_fields::given_by_results;
 use crate::slot_table::SlotTable;
 use crate::slots::{Origin, OwnedFields, Slot};
 use crate::summarize::{Summarizer, World};
@@ -39,6 +40,8 @@ pub(crate) struct Flows {
     /// Classes of which some method deletes its own object.
     self_deleting: FxHashSet<TypeId>,
     shelves: Shelves,
+    /// Fields that functions return whose results something may end or keep.
+    given: FxHashSet<Slot>,
 }
 
 /// The outcome of elements of containers that are fields, over the whole program.
@@ -98,6 +101,7 @@ impl Flows {
             returned: slots().flat_map(|s| s.traffic.returned.iter().copied()).collect(),
             ended: slots().flat_map(|s| s.maybe_ended.iter().copied()).collect(),
             shelves: Shelves::new(analysis),
+            given: given_by_results(analysis),
             self_deleting: program.functions().filter_map(|f| deletes_itself(program, analysis, f)).collect(),
         }
     }
@@ -105,6 +109,14 @@ impl Flows {
     /// Whether what a field holds was made for it, and nothing else ever has it.
     pub(crate) fn is_private(&self, program: &Program, slot: Slot) -> bool {
         !self.lent.contains(&slot) && self.is_made_for(program, slot)
+    }
+
+    /// The same, though callers may be shown it that do nothing to it.
+    fn is_only_shown(&self, program: &Program, slot: Slot) -> bool {
+        let field = program.type_info(slot.0).fields.iter().find(|field| field.offset == slot.1);
+        let target = field.and_then(|field| field.target);
+        let may_be_ended = target.is_some_and(|ty| self.self_deleting.contains(&ty)) || self.given.contains(&slot);
+        !self.lent.contains(&slot) && !self.foreign.contains(&slot) && !may_be_ended
     }
 
     /// The same, though other fields may have it that nothing frees, and callers may be shown it.
@@ -249,7 +261,12 @@ fn of_destructor(
     let Some(end) = body.insts.iter().find(|(_, inst)| matches!(inst, Inst::Return { .. })).map(|(id, _)| id) else {
         return Vec::new();
     };
-    let suspects: Vec<&(Slot, Origin)> = fields.iter().filter(|(slot, _)| flows.is_private(program, *slot)).collect();
+    let frees_others = |slot: Slot| analysis.reports[function].slots.freed.iter().any(|freed| freed.0 == slot.0);
+    let is_suspect = |slot: Slot| {
+        let is_shown = || frees_others(slot) && flows.is_only_shown(program, slot);
+        flows.is_private(program, slot) || world.config.rules.applies(Rule::ShownFields, is_shown())
+    };
+    let suspects: Vec<&(Slot, Origin)> = fields.iter().filter(|(slot, _)| is_suspect(*slot)).collect();
     let summary_of = |f: FuncId| Some(analysis.summary(f));
     let mut summarizer = Summarizer::new(world, function, &body, &summary_of, analysis.special(function));
     let lost =
@@ -259,8 +276,7 @@ fn of_destructor(
         if is_left(&mut summarizer, slot) {
             // Freed by a method that leaves the object alive: its users may be meant to call that first. And a destructor that frees
             // nothing leaves that to others.
-            let frees_others = analysis.reports[function].slots.freed.iter().any(|freed| freed.0 == slot.0);
-            let is_left_to_others = table.is_freed(&slot) && (table.is_emptied(&slot) || !frees_others);
+            let is_left_to_others = table.is_freed(&slot) && (table.is_emptied(&slot) || !frees_others(slot));
             let is_left_full = is_left_to_others && table.is_left_by_fillers(&slot);
             let hidden = is_left_to_others && !world.config.rules.applies(Rule::FillersRelease, is_left_full);
             let ground = (!hidden).then_some(Ground::LeftByDestructor);

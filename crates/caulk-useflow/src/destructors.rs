@@ -7,14 +7,15 @@
 use caulk_ir::InstId;
 use caulk_memory::{Cell, Offset, ValueId, ValueNode};
 use caulk_models::FamilyId;
-use caulk_program::{FuncId, Outcome, Program, TypeId};
+use caulk_program::{FuncId, Outcome, Program, TypeId, is_destructor};
 use caulk_rules::Rule;
 use caulk_summary::{AllocId, Depth, Destination, Guard, Subject};
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 
 use crate::alternative::Status;
 use crate::candidate::{Candidate, Kind, Loss};
-use crate::classes::Flows;
+use crate::classes::{Flows, class_of};
 use crate::ground::Ground;
 use crate::objects::given_start;
 use crate::propagate::{Propagation, Start};
@@ -38,17 +39,33 @@ pub(crate) fn unseen_by_destructors(
     flows: &Flows,
 ) -> Vec<Candidate> {
     let owned = table.by_type();
+    let mut raw = owned.clone();
+    let classes = with_destructors(world.program);
+    raw.retain(|ty, _| !world.config.rules.applies(Rule::OwnDestructors, classes.contains(ty)));
     let concerns = |f: &FuncId| {
         let slots = &analysis.reports[*f].slots;
         let is_owned = |ty: &TypeId| owned.contains_key(ty);
         slots.destroyed.iter().any(|d| is_owned(&d.ty)) || slots.released.iter().any(|r| is_owned(&r.ty))
     };
     let functions: Vec<FuncId> = world.program.functions().filter(concerns).collect();
-    let found: Vec<Vec<Candidate>> =
-        functions.par_iter().with_max_len(4).map(|f| of_function(world, analysis, table, flows, &owned, *f)).collect();
+    let found: Vec<Vec<Candidate>> = functions
+        .par_iter()
+        .with_max_len(4)
+        .map(|f| of_function(world, analysis, table, flows, (&owned, &raw), *f))
+        .collect();
     let mut candidates: Vec<Candidate> = found.into_iter().flatten().collect();
     candidates.extend(unfreed_structures(world, analysis));
     candidates
+}
+
+/// Classes with a destructor of their own. Code frees the raw memory of such objects after it has destroyed them, as containers do; what
+/// the destructor itself misses is for [`crate::classes`] to say.
+fn with_destructors(program: &Program) -> FxHashSet<TypeId> {
+    let is_destructor = |f: &FuncId| {
+        let symbol = program.function(*f).symbol;
+        is_destructor(symbol) && symbol.ends_with("D2Ev")
+    };
+    program.functions().filter(is_destructor).filter_map(|f| class_of(program, f)).collect()
 }
 
 fn of_function(
@@ -56,7 +73,7 @@ fn of_function(
     analysis: &Analysis,
     table: &SlotTable,
     flows: &Flows,
-    owned: &OwnedFields,
+    (owned, raw): (&OwnedFields, &OwnedFields),
     function: FuncId,
 ) -> Vec<Candidate> {
     let Some(body) = world.program.body(function) else { return Vec::new() };
@@ -64,7 +81,7 @@ fn of_function(
     let mut summarizer = Summarizer::new(world, function, &body, &summary_of, analysis.special(function));
     let rules = &world.config.rules;
     let mut candidates =
-        rules.all(Rule::MissedFields, || missed_fields(&mut summarizer, world, analysis, table, flows, owned));
+        rules.all(Rule::MissedFields, || missed_fields(&mut summarizer, world, analysis, table, flows, raw));
     for released in &analysis.reports[function].slots.released {
         let found = || passed_over(&mut summarizer, world, analysis, table, owned, released);
         candidates.extend(rules.all(Rule::PassedOver, found));

@@ -67,6 +67,8 @@ pub(crate) struct Keys {
     of_insts: SecondaryMap<InstId, Option<KeyId>>,
     /// The function a call reaches, where that has no side effects.
     pure_calls: FxHashMap<InstId, FuncId>,
+    /// Calls that ask for a number in memory, see [`crate::numbers`]: where it is, and what the result says of it.
+    pub asked: FxHashMap<InstId, (Cell, Option<Relation>)>,
     pub saved: SavedLoads,
     pub ways: Ways,
     /// Where the function is being looked at: what a value was read from may have been written since.
@@ -94,6 +96,7 @@ impl Default for Keys {
             index: FxHashMap::default(),
             of_insts,
             pure_calls: FxHashMap::default(),
+            asked: FxHashMap::default(),
             saved: SavedLoads::default(),
             ways: Ways::default(),
             here: (Body::ENTRY, InstId(0)),
@@ -197,6 +200,9 @@ impl Keys {
                     {
                         return Some(self.intern(Key::Loaded(cell)));
                     }
+                }
+                Inst::Call(_) | Inst::Invoke { .. } if self.is_number_just_asked(body, inst) => {
+                    return self.asked.get(&inst).map(|(cell, _)| *cell).map(|cell| self.intern(Key::Loaded(cell)));
                 }
                 Inst::Call(_) => {
                     if let Some(key) = self.of_pure_call(body, values, inst, depth) {
@@ -325,10 +331,35 @@ impl Keys {
                 _ => {}
             }
         }
+        if let Some((cell, Some(whether))) = self.asked.get(&inst).copied()
+            && self.is_just_before(body, inst)
+            && let Some(relation) = if wanted { Some(whether) } else { whether.negate() }
+        {
+            facts.push((self.of_cell(cell), relation));
+        }
         if let Some(key) = self.of_operand(body, values, condition) {
             facts.push((key, if wanted { Relation::NONZERO } else { Relation::ZERO }));
         }
         true
+    }
+
+    fn is_number_just_asked(&self, body: &Body, call: InstId) -> bool {
+        matches!(self.asked.get(&call), Some((_, None))) && self.is_just_before(body, call)
+    }
+
+    /// Whether nothing is written between a call and the instruction that is being looked at.
+    fn is_just_before(&self, body: &Body, call: InstId) -> bool {
+        let (block, here) = self.here;
+        let within = body.blocks[block].first..body.blocks[block].end;
+        let from = match body.insts[call] {
+            Inst::Invoke { normal, .. } if normal == block => within.start,
+            Inst::Call(_) if within.contains(&call) => InstId(call.0 + 1),
+            _ => return false,
+        };
+        let writes = |inst: &Inst| {
+            inst.call().is_some() || matches!(inst, Inst::Store { .. } | Inst::Copy { .. } | Inst::Fill { .. })
+        };
+        within.contains(&here) && from <= here && (from.0..here.0).all(|inst| !writes(&body.insts[InstId(inst)]))
     }
 
     /// What held on the one way that a comparison leaves. What was read from memory may be another since.
@@ -498,7 +529,7 @@ fn swapped(op: CompareOp) -> CompareOp {
 }
 
 /// The relation `value op constant`. Unsigned comparisons are given where they mean a range of signed numbers too.
-fn relation(op: CompareOp, constant: i64) -> Option<Relation> {
+pub(crate) fn relation(op: CompareOp, constant: i64) -> Option<Relation> {
     match op {
         CompareOp::Eq => Some(Relation::Eq(constant)),
         CompareOp::Ne => Some(Relation::Ne(constant)),

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::apart::Apart;
+use crate::asked_numbers::AssignedBy;
 use crate::callbacks::{Special, special};
 use crate::config::UseflowConfig;
 use crate::exceptions::{Throwing, throwing_calls};
@@ -23,8 +24,10 @@ use crate::liveness::Liveness;
 use crate::modified::Modified;
 use crate::saved::Initial;
 use crate::settled::settled_pointers;
+use crate::slots::Slot;
 use crate::stale::Answers;
 use crate::steps::Steps;
+use crate::summarize::copies_pointer;
 use crate::survey::Survey;
 use crate::targets::{add_common_results, combine};
 use crate::which_way::Ways;
@@ -66,6 +69,10 @@ pub(crate) struct View<'a> {
     pub stale: EntityVec<InstId, Option<Vec<Answers>>>,
     /// Calls that may end in an exception.
     pub throwing: Throwing,
+    /// Numbers of status objects that calls set.
+    pub assigned: AssignedBy,
+    /// The fields that callees know numbers of status objects by.
+    pub asked_fields: FxHashMap<Cell, Slot>,
     /// Where else a store through a choice between pointers may go, by the choice.
     pub choices: FxHashMap<ValueId, Vec<Cell>>,
     /// Where cells that were asked for may have been written since the entry.
@@ -156,6 +163,8 @@ impl<'a> View<'a> {
             copied_errnos: copied_errnos(program.unit(unit), body),
             stale: vec![None; body.insts.len()].into(),
             throwing,
+            assigned: FxHashMap::default(),
+            asked_fields: FxHashMap::default(),
             choices,
             initial: FxHashMap::default(),
             hanging: FxHashMap::default(),
@@ -167,6 +176,7 @@ impl<'a> View<'a> {
             loosely_told: false,
         };
         view.name_asked_cells();
+        view.find_asked_numbers(summary_of);
         view.find_saved_loads();
         view.freeing_loops = FreeingLoops::new(&mut view);
         view
@@ -398,6 +408,9 @@ pub fn effect_of<'a>(
     summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
 ) -> Option<CallEffect<'a>> {
     let targets = program.targets(site);
+    if site.kind == CallKind::Assembly && site.outcome == Outcome::Resolved {
+        return None;
+    }
     if targets.is_empty() || site.outcome == Outcome::Unresolved {
         return Some(CallEffect { summary: Cow::Owned(Summary::default()), unknown: true });
     }
@@ -437,6 +450,7 @@ pub fn effect_of<'a>(
             || s.holding.is_some()
             || !s.ensures.is_empty()
             || !s.taken_by_throws.is_empty()
+            || !s.throw_needs.is_empty()
     };
     let says_something = |s: &Summary| !s.is_empty() || tells(s);
     (effect.unknown || says_something(&effect.summary)).then_some(effect)
@@ -481,6 +495,11 @@ pub(crate) fn is_relevant(body: &Body, calls_matter: bool) -> bool {
             }
             Inst::Return { value: Some(Operand::Value(v)) } => {
                 matches!(body.insts[*v].result_type(), Type::Ptr | Type::Aggregate(_))
+            }
+            // A smart pointer that is moved.
+            Inst::Copy { dst: Operand::Value(to), src: Operand::Value(from), len } => {
+                let is_given = |address: InstId| matches!(root_of(body, address), Inst::Param { .. });
+                copies_pointer(body, *len) && is_given(*to) && is_given(*from)
             }
             Inst::Unknown { .. } => true,
             _ => false,

@@ -7,7 +7,7 @@ use caulk_summary::{Case, Guard, Known};
 use smallvec::SmallVec;
 
 use crate::alternative::{Alternative, Status};
-use crate::facts::{Key, number_of};
+use crate::facts::{FactList, Key, number_of};
 use crate::function::View;
 
 /// What is known of the returned value at an exit.
@@ -373,9 +373,14 @@ fn leaves(view: &mut View<'_>, (exit, alternative): &(InstId, Alternative)) -> V
 /// What is known at an exit of values as the caller gave them. What is loaded from memory the caller may not have written is
 /// hidden.
 fn facts_of_caller(view: &mut View<'_>, exit: InstId, alternative: &Alternative) -> Vec<(AccessPath, Relation)> {
-    let here = (view.homes[exit], exit);
+    known_on_entry(view, exit, &alternative.facts)
+}
+
+/// Which facts at an instruction are about values as the caller gave them.
+pub(crate) fn known_on_entry(view: &mut View<'_>, at: InstId, known: &FactList) -> Vec<Known> {
+    let here = (view.homes[at], at);
     let mut facts = Vec::new();
-    for &(key, relation) in &alternative.facts {
+    for &(key, relation) in known {
         let path = match view.keys.get(key) {
             Key::Inst(inst) => match view.body.insts[inst] {
                 Inst::Param { index, .. } => Some(AccessPath::root(PathRoot::Param(index))),

@@ -5,7 +5,7 @@
 
 use caulk_ir::{Body, Callee, Constant, Entity, EntitySet, Inst, InstId, Operand, Pointee, Step, Type};
 use caulk_program::reads::{Read, note};
-use caulk_program::{FuncId, GlobalVarId, Names, Outcome, Program, TypeId, mark};
+use caulk_program::{CallKind, CallSite, FuncId, GlobalVarId, Names, Outcome, Program, TypeId, mark};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -60,7 +60,9 @@ impl Modified {
                 this.sets[function * words + bit / 64] |= 1 << (bit % 64);
             }
             let id = FuncId::from_index(function);
-            if program.call_sites(id).iter().any(|site| site.outcome == Outcome::Unresolved) {
+            let may_write_any =
+                |site: &CallSite| site.outcome == Outcome::Unresolved || site.kind == CallKind::Assembly;
+            if program.call_sites(id).iter().any(may_write_any) {
                 this.calls_unknown.insert(id);
             }
         }

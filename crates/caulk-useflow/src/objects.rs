@@ -19,6 +19,7 @@ use crate::function::{Resolved, View};
 use crate::history::{Event, History, NONE};
 use crate::propagate::{Propagation, variable_at};
 use crate::replaced::is_replaced_null;
+use crate::summarize::copied_pointer;
 use crate::taken_before::is_taken_before;
 
 /// An object that a call makes.
@@ -268,6 +269,10 @@ pub(crate) fn given_values(view: &mut View<'_>) -> (Vec<ValueId>, Vec<ValueId>) 
         match &view.body.insts[inst] {
             Inst::Store { value, .. } | Inst::Return { value: Some(value) } => {
                 values.extend(view.values.of_operand(*value).map(|c| c.base));
+            }
+            Inst::Copy { src, len, .. } => {
+                let (src, len) = (*src, *len);
+                values.extend(copied_pointer(view, src, len));
             }
             Inst::Unknown { operands, .. } => {
                 values.extend(operands.iter().filter_map(|o| view.values.of_operand(*o)).map(|c| c.base));

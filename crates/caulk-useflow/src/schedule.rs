@@ -33,6 +33,7 @@ use crate::exceptions::{in_order, lets_out, throwing_calls};
 use crate::function::{is_impure, is_relevant};
 use crate::kept::{Keeping, Kept};
 use crate::library;
+use crate::numbers::note_numbers;
 use crate::overwrites::overwritten_slots;
 use crate::private_fields::lost_with_structures;
 use crate::shelves::empties_container;
@@ -235,7 +236,8 @@ fn analyse_one(
         let targets = program.targets(site);
         // Where more may be called than was found, they may do anything.
         let is_open = site.outcome != caulk_program::Outcome::Resolved;
-        is_open || targets.is_empty() || targets.iter().any(|t| summary_of(*t).is_some_and(|s| !s.is_empty()))
+        let matters = |s: &Summary| !s.is_empty() || !s.throw_needs.is_empty();
+        is_open || targets.is_empty() || targets.iter().any(|t| summary_of(*t).is_some_and(matters))
     });
     let told = containers::told(program, function).filter(|_| world.config.rules.applies(Rule::Containers, true));
     let besides = match told {
@@ -255,6 +257,7 @@ fn analyse_one(
         let throwing = throwing_calls(program, function, &body, &summary_of, &world.config.rules);
         report.summary.throws = lets_out(program, function, &body, &throwing);
         report.throwing = in_order(&throwing);
+        note_numbers(world, function, &body, &summary_of, &mut report.summary);
         return Outcome::Skipped(Box::new(report));
     }
     let special = special_calls(world, function, &body, &summary_of);
@@ -273,6 +276,7 @@ fn analyse_one(
     report.summary.room = report.summary.room.or_else(|| room_of_wrapper(program, function, &body, &summary_of));
     report.summary.is_model |= report.summary.room.is_some();
     report.summary.impure = impure;
+    note_numbers(world, function, &body, &summary_of, &mut report.summary);
     Outcome::Analysed(Box::new(report))
 }
 

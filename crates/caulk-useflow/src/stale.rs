@@ -40,6 +40,15 @@ struct Given {
 impl View<'_> {
     /// Drops the facts that a call may have made untrue.
     pub(crate) fn forget_written(&mut self, call: InstId, facts: &mut FactList) {
+        let assigned = self.assigned_by(call, facts);
+        self.forget_stale(call, facts);
+        for fact in assigned {
+            facts.retain(|known| known.0 != fact.0);
+            learn(facts, fact, self.config.max_facts);
+        }
+    }
+
+    fn forget_stale(&mut self, call: InstId, facts: &mut FactList) {
         if facts.is_empty() {
             return;
         }
@@ -170,9 +179,15 @@ impl View<'_> {
     fn add_places(&self, mut cell: Cell, places: &mut KeyPlaces) {
         loop {
             let node = self.values.node(cell.base);
-            let field = self.values.own_field(cell).map(|(ty, offset)| field_place(self.program, ty, offset));
+            let field = self.values.own_field(cell).or_else(|| self.asked_fields.get(&cell).copied());
+            let field = field.map(|(ty, offset)| field_place(self.program, ty, offset));
             let number = field.and_then(|place| self.modified.number(place));
-            let is_local = matches!(node, ValueNode::Local(_));
+            // What is given back by value is in a place that only this function has.
+            let is_local = match node {
+                ValueNode::Local(_) => true,
+                ValueNode::Param(index) => self.is_result(index),
+                _ => false,
+            };
             match (node, field) {
                 (ValueNode::Global(global), None) => places.numbers.extend(self.modified.number(Place::Global(global))),
                 (_, Some(_)) if !is_local => places.numbers.extend(number),

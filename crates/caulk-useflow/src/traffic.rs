@@ -35,6 +35,10 @@ pub struct Traffic {
     pub adoptions: Adoptions,
     /// Fields that are set to a parameter, with its index.
     pub borrowed: Vec<(Slot, u32)>,
+    /// Functions whose results are stored somewhere.
+    pub stored_results: Vec<FuncId>,
+    /// Functions whose results are returned.
+    pub passed_results: Vec<FuncId>,
 }
 
 pub(crate) fn traffic(view: &View<'_>) -> Traffic {
@@ -49,6 +53,7 @@ pub(crate) fn traffic(view: &View<'_>) -> Traffic {
                     false => fields_behind(view, *value),
                 };
                 traffic.lent.extend(&stored);
+                traffic.stored_results.extend(givers(view, *value));
                 match place_of(view, *address) {
                     Place::Local => {}
                     Place::Field(to) => traffic.shared.extend(stored.into_iter().map(|from| (from, to))),
@@ -73,7 +78,10 @@ pub(crate) fn traffic(view: &View<'_>) -> Traffic {
                 }
             }
             Inst::Copy { dst, .. } => traffic.foreign.extend(fields_of_copy(view, *dst)),
-            Inst::Return { value: Some(value) } => traffic.returned.extend(fields_behind(view, *value)),
+            Inst::Return { value: Some(value) } => {
+                traffic.returned.extend(fields_behind(view, *value));
+                traffic.passed_results.extend(givers(view, *value));
+            }
             _ => {
                 let given = given_away(view, id, inst);
                 traffic.lent.extend(&given);
@@ -96,7 +104,22 @@ pub(crate) fn traffic(view: &View<'_>) -> Traffic {
     shared.dedup();
     traffic.borrowed.sort_unstable();
     traffic.borrowed.dedup();
+    for list in [&mut traffic.stored_results, &mut traffic.passed_results] {
+        list.sort_unstable();
+        list.dedup();
+    }
     traffic
+}
+
+/// The functions whose results a value may be.
+fn givers(view: &View<'_>, value: Operand) -> Vec<FuncId> {
+    let targets = |base: ValueId| match view.values.node(base) {
+        ValueNode::Opaque(inst) => {
+            view.program.call_site(view.id, inst).map(|site| view.program.targets(site)).unwrap_or_default()
+        }
+        _ => &[],
+    };
+    bases(view, value).into_iter().flat_map(targets).copied().collect()
 }
 
 /// The parameter that a value is.

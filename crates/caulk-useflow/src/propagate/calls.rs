@@ -107,7 +107,7 @@ impl Propagation<'_, '_> {
         true
     }
 
-    fn note_facts(&mut self, inst: InstId, current: &Alternative) {
+    pub(super) fn note_facts(&mut self, inst: InstId, current: &Alternative) {
         match self.flow.facts_at.entry(inst) {
             Entry::Vacant(slot) => drop(slot.insert(current.facts.clone())),
             Entry::Occupied(mut known) => {

@@ -272,6 +272,7 @@ impl<'v, 'a> Propagation<'v, 'a> {
                 current.settle(Status::Unknown, event);
             }
             Inst::Call(_) => {
+                self.note_facts_of_throw(inst, current);
                 if self.may_be_left_by_throw(inst, current) {
                     let event = self.history.add(current.event, inst, Event::Thrown);
                     let mut thrown = Alternative { event, thrown_by: Some(inst), ..current.clone() };
@@ -286,6 +287,7 @@ impl<'v, 'a> Propagation<'v, 'a> {
             }
             Inst::Invoke { normal, unwind, .. } => {
                 let (normal, unwind) = (*normal, *unwind);
+                self.note_facts_of_throw(inst, current);
                 let throws = self.view.throwing.get(&inst).copied().unwrap_or_default();
                 let mut thrown = self.after_throw(inst, current);
                 thrown.rests_on_unnamed |= throws < Throws::Named;

@@ -12,11 +12,23 @@ use crate::function::CallEffect;
 use crate::history::Event;
 
 impl Propagation<'_, '_> {
+    /// Where no object is followed: notes what is known at a call that may throw.
+    pub(super) fn note_facts_of_throw(&mut self, inst: InstId, current: &Alternative) {
+        let is_scout = current.status == Status::Absent && self.avoided.is_none();
+        if is_scout && self.view.throwing.contains_key(&inst) {
+            self.note_facts(inst, current);
+        }
+    }
+
     /// Whether a call may end in an exception that some code names, with the object still in this function's hands: what a callee
     /// did to an argument before it threw is not known.
-    pub(super) fn may_be_left_by_throw(&self, inst: InstId, current: &Alternative) -> bool {
+    pub(super) fn may_be_left_by_throw(&mut self, inst: InstId, current: &Alternative) -> bool {
         let throws = self.view.throwing.get(&inst).copied().unwrap_or_default();
         if self.start == Start::Entry || current.status != Status::Live || throws < Throws::Check {
+            return false;
+        }
+        let is_excluded = self.view.excludes_throw(inst, &current.facts);
+        if self.view.config.rules.applies(Rule::GuardedThrows, is_excluded) {
             return false;
         }
         let Some(call) = self.view.body.insts[inst].call() else { return false };

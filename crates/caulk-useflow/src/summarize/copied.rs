@@ -1,11 +1,12 @@
 //! Structures that are copied to where they last.
 
-use caulk_ir::{Inst, InstId};
+use caulk_ir::{Body, Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Offset, PathRoot, ValueId, ValueNode};
 use caulk_program::TypeId;
 use caulk_summary::{Action, Destination, Guard, Subject};
 
 use super::Summarizer;
+use crate::facts::number_of;
 use crate::function::View;
 use crate::slots::structures_at;
 
@@ -14,7 +15,11 @@ impl Summarizer<'_> {
     pub(super) fn keep_what_is_copied(&mut self) {
         let body = self.view.body;
         for inst in body.insts.values() {
-            let Inst::Copy { dst, src, .. } = inst else { continue };
+            let Inst::Copy { dst, src, len } = inst else { continue };
+            // One pointer is followed to where it goes.
+            if copied_pointer(&mut self.view, *src, *len).is_some() {
+                continue;
+            }
             let values = &self.view.values;
             let (Some(to), Some(from)) = (values.of_operand(*dst), values.of_operand(*src)) else { continue };
             let lasts = !matches!(values.root(to.base), ValueNode::Local(_) | ValueNode::Nothing);
@@ -35,6 +40,21 @@ impl Summarizer<'_> {
             }
         }
     }
+}
+
+/// Whether as many bytes are copied as a pointer has.
+pub(crate) fn copies_pointer(body: &Body, length: Operand) -> bool {
+    const POINTER_SIZE: i64 = 8;
+    body.constant(length).and_then(number_of) == Some(POINTER_SIZE)
+}
+
+/// The pointer that is all of a structure which is copied: compilers move smart pointers so.
+pub(crate) fn copied_pointer(view: &mut View<'_>, from: Operand, length: Operand) -> Option<ValueId> {
+    let cell = view.values.of_operand(from).filter(|_| copies_pointer(view.body, length))?;
+    if !has_pointers(view, cell.base) {
+        return None;
+    }
+    view.values.loaded(cell)
 }
 
 /// The caller's name for what is copied: an argument, what it leads to, or what a callee gives back of one.

@@ -24,6 +24,7 @@ use crate::released::released;
 use crate::shelves::shelf_of;
 use crate::slots::{Slot, SlotUse, freed_slots, whole_structure};
 use crate::survey::Survey;
+use crate::throw_needs::limit_throws;
 use crate::unlinked::Unlink;
 
 use self::hand_out::Owners;
@@ -39,6 +40,7 @@ mod results;
 mod stored;
 mod views;
 
+pub(crate) use copied::{copied_pointer, copies_pointer};
 pub(crate) use ends::Fate;
 
 /// What stage one found out about a function.
@@ -129,6 +131,7 @@ impl<'a> Summarizer<'a> {
     fn run(&mut self) {
         self.report.summary.no_return = self.never_returns();
         self.report.summary.demands = self.demands();
+        self.report.summary.throw_needs = limit_throws(&mut self.view, &mut self.history);
         let objects = fresh(&mut self.view, &mut self.history);
         for object in objects {
             self.follow_fresh(object);

@@ -23,10 +23,15 @@ impl Summarizer<'_> {
             .filter(|(index, param)| is_view(&param.pointee) && !self.is_stored_here(*index))
             .map(|(index, _)| index)
             .collect();
+        let view = |action: &Action| match &action.subject {
+            Subject::Value(path) if path.steps.is_empty() => match path.root {
+                PathRoot::Param(index) => Some(index).filter(|index| views.contains(index)),
+                _ => None,
+            },
+            _ => None,
+        };
         let is_kept_below = |action: &Action| {
-            let is_view = matches!(&action.subject, Subject::Value(path)
-                if path.steps.is_empty() && matches!(path.root, PathRoot::Param(index) if views.contains(&index)));
-            is_view
+            view(action).is_some()
                 && match &action.to {
                     Destination::Keep | Destination::Unknown => true,
                     Destination::Store(to) => action.guard.is_hidden() && to.root != PathRoot::Return,
@@ -35,10 +40,13 @@ impl Summarizer<'_> {
         };
         let rules = &self.world.config.rules;
         let summary = &mut self.report.summary;
-        let before = summary.actions.len();
+        let mut dropped: Vec<u32> = summary.actions.iter().filter(|a| is_kept_below(a)).filter_map(view).collect();
         summary.actions.retain(|action| !rules.applies(Rule::ConstViews, is_kept_below(action)));
-        // Stage two would find it kept when it executes the function.
-        summary.is_model |= summary.actions.len() != before;
+        // Stage two finds them kept when it executes the function.
+        dropped.retain(|index| !summary.actions.iter().any(|action| view(action) == Some(*index)));
+        dropped.sort_unstable();
+        dropped.dedup();
+        summary.views = dropped;
     }
 
     /// Whether the function itself puts the parameter somewhere.
