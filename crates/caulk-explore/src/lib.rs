@@ -45,6 +45,7 @@ mod pieces;
 mod refused;
 mod replay;
 mod rounds;
+mod sealed;
 mod search;
 mod state;
 mod store;
