@@ -28,6 +28,7 @@ mod example;
 mod fates;
 mod found;
 mod frame;
+mod grown;
 mod inputs;
 mod kept;
 mod machine;
