@@ -161,7 +161,8 @@ impl<'a> Machine<'a> {
     fn is_sealed_off(&self, site: &Site<'_>) -> bool {
         let given = self.constants(site);
         let makes_none = |target: &FuncId| makes_no_block(self.world, *target, &given);
-        site.are_all_targets && !site.targets.is_empty() && site.targets.iter().all(makes_none)
+        let is_special = self.world.analysis.special_call(self.frame.id, site.inst).is_some();
+        !is_special && site.are_all_targets && !site.targets.is_empty() && site.targets.iter().all(makes_none)
     }
 
     /// What stage one knows of a call, looked up once.

@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use caulk_ir::{BinaryOp, BlockId, Body, CastOp, CompareOp, Constant, EntityVec, Inst, InstId, Operand, Type};
+use caulk_ir::{BinaryOp, BlockId, Body, Callee, CastOp, CompareOp, Constant, EntityVec, Inst, InstId, Operand, Type};
 use caulk_program::FuncId;
 
 use crate::effect_cache::Given;
@@ -49,11 +49,13 @@ fn is_sealed(world: &World<'_>, function: FuncId, given: &Given, depth: u32) -> 
     let reached = look.reached();
     body.blocks.iter().all(|(block, range)| {
         let Some(facts) = &reached[block] else { return true };
-        let mut calls = range.insts().filter(|inst| body.insts[*inst].call().is_some());
-        calls.all(|call| {
-            let effect = world.call_effect(function, call);
-            effect.is_none_or(|effect| effect.summary.blocks.is_empty())
-                || is_sealed_call(world, function, &look, facts, call, depth)
+        let mut calls = range.insts().filter_map(|inst| Some((inst, body.insts[inst].call()?)));
+        calls.all(|(inst, call)| {
+            // What a callback makes is its giver's to say.
+            let is_named = matches!(call.callee, Callee::Direct(_));
+            let effect = world.call_effect(function, inst);
+            let makes_none = effect.is_none_or(|effect| !effect.unknown && effect.summary.blocks.is_empty());
+            is_named && (makes_none || is_sealed_call(world, function, &look, facts, inst, depth))
         })
     })
 }
