@@ -17,6 +17,7 @@ use crate::effect_cache::Given;
 use crate::effects::Effects;
 use crate::machine::Machine;
 use crate::order::Asker;
+use crate::sealed::makes_no_block;
 use crate::state::State;
 use crate::symbols::{Moment, Origin};
 
@@ -70,6 +71,9 @@ impl<'a> Machine<'a> {
                     }
                 }
             }
+        }
+        if wanted.is_some() && self.is_sealed_off(&site) {
+            return smallvec![];
         }
         match self.effect(inst) {
             Some(effect) => self.apply_summary(state, &site, &effect, wanted),
@@ -141,13 +145,25 @@ impl<'a> Machine<'a> {
         if is_made_for_all || !(is_wanted || self.follows_all) {
             return None;
         }
-        let constant = |(index, arg): (usize, &TermId)| Some((index as u32, self.pool.as_const(*arg)?));
-        let given: Given = site.args.iter().enumerate().filter_map(constant).collect();
+        let given = self.constants(site);
         if given.is_empty() {
             return None;
         }
         let asker = Asker { function: self.frame.id, in_cycles: true };
         self.world.effects.get_for(self.world, target, given, self.follows_all.then_some(asker))
+    }
+
+    fn constants(&self, site: &Site<'_>) -> Given {
+        let constant = |(index, arg): (usize, &TermId)| Some((index as u32, self.pool.as_const(*arg)?));
+        site.args.iter().enumerate().filter_map(constant).collect()
+    }
+
+    /// Whether a call makes no block, whatever its result is, because of the constants that it gives.
+    fn is_sealed_off(&self, site: &Site<'_>) -> bool {
+        let given = self.constants(site);
+        let makes_none = |target: &FuncId| makes_no_block(self.world, *target, &given);
+        let is_special = self.world.analysis.special_call(self.frame.id, site.inst).is_some();
+        !is_special && site.are_all_targets && !site.targets.is_empty() && site.targets.iter().all(makes_none)
     }
 
     /// What stage one knows of a call, looked up once.

@@ -92,7 +92,7 @@ impl Machine<'_> {
     /// Whether a value is known to be older than a call: what memory held before, a variable, or an argument.
     fn was_there(&self, origin: Origin, call: InstId) -> bool {
         let is_older = match origin {
-            Origin::Global(_) | Origin::Function(_) | Origin::Param(_) => true,
+            Origin::Global(_) | Origin::Function(_) | Origin::Param(_) | Origin::Local(_) => true,
             Origin::Initial(key) => self.is_older_memory(key.base, call),
             _ => false,
         };

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use caulk_ir::{BlockId, Inst, InstId};
+use caulk_memory::Relation;
 use caulk_solver::{SymbolId, TermId};
 
 use crate::frame::Class;
@@ -279,10 +280,13 @@ impl Search<'_, '_> {
             self.machine.versions += 1;
             one.serial = self.machine.versions;
         }
-        self.blur_memory(one, other);
+        let counted = self.blur_memory(one, other);
         one.keep_common_matches(other);
         one.is_general |= other.is_general;
         one.facts = one.facts.join(&other.facts, &mut self.machine.pool);
+        for number in counted {
+            self.machine.assume(one, number, Relation::at_least(1));
+        }
         for (root, fate) in other.fates.iter() {
             let differs = one.fate(root) != Some(fate);
             if differs && Some(root) != one.tracked {
@@ -302,9 +306,11 @@ impl Search<'_, '_> {
         }
     }
 
-    fn blur_memory(&mut self, one: &mut State, other: &State) {
+    /// What memory differs in becomes unknown. Gives back the unknowns that were above zero on both paths.
+    fn blur_memory(&mut self, one: &mut State, other: &State) -> Vec<TermId> {
+        let mut counted = Vec::new();
         if one.memory == other.memory {
-            return;
+            return counted;
         }
         let machine = &mut self.machine;
         // Who holds the object on one of the paths, over any number of steps, holds it.
@@ -318,9 +324,13 @@ impl Search<'_, '_> {
                 return *content;
             }
             let value = machine.anew(content.value);
+            if machine.counts_on_both(one, other, key) {
+                counted.push(value);
+            }
             machine.content(key, value, content.bytes, content.class)
         });
         one.memory = Rc::new(merged);
         self.machine.touch(one);
+        counted
     }
 }

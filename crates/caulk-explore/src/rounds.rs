@@ -71,6 +71,10 @@ impl Search<'_, '_> {
             let width = self.machine.pool.width(content.value);
             let ty = type_of(width);
             let value = self.machine.unknown(&moment, Part::Looped(part as u32), ty);
+            if self.only_counts_up(header, key, content.class) {
+                let grown = self.machine.pool.sge(value, content.value);
+                state.facts.assume(&mut self.machine.pool, grown);
+            }
             let content = self.machine.content(key, value, content.bytes, content.class);
             state.memory_mut().set(key, content);
         }

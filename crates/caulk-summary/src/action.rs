@@ -454,6 +454,12 @@ impl Summary {
         self.actions.iter().any(|a| matches!(a.subject, Subject::Alloc(_)) && a.is_returned())
     }
 
+    /// Whether the result is a fresh block for all that is known: not one that something else of the caller's may hold as well.
+    pub fn returns_own_block(&self) -> bool {
+        let is_own = |a: &Action| matches!(a.subject, Subject::Alloc(_)) && a.guard != Guard::Unsure;
+        self.actions.iter().any(|a| is_own(a) && a.is_returned())
+    }
+
     /// Whether what an action gives back is taken away from where it was.
     pub fn moves_out(&self, action: &Action) -> bool {
         let Subject::Value(path) = &action.subject else { return false };

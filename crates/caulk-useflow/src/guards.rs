@@ -7,6 +7,7 @@ use caulk_summary::{Case, Guard, Known};
 use smallvec::SmallVec;
 
 use crate::alternative::{Alternative, Status};
+use crate::dereferenced::is_dereferenced;
 use crate::facts::{FactList, Key, number_of};
 use crate::function::View;
 
@@ -197,8 +198,15 @@ fn class_of(view: &mut View<'_>, exit: InstId, value: Operand, alternative: &Alt
     match best {
         Some(relation) => Class::Known(only_constant(view.body, value, relation).unwrap_or(relation)),
         None if view.has_set_part(value, &alternative.facts) => Class::Known(Relation::NONZERO),
+        None if gives_back_used(view, exit, value) => Class::Known(Relation::NONZERO),
         None => Class::Unknown,
     }
+}
+
+/// Whether a parameter is given back that the function has read or written through by then: `s->length = 0; ... return s;`.
+fn gives_back_used(view: &View<'_>, exit: InstId, value: Operand) -> bool {
+    let is_parameter = value.value().is_some_and(|v| matches!(view.body.insts[v], Inst::Param { .. }));
+    is_parameter && is_dereferenced(view, exit, value)
 }
 
 /// `errno`, which is the number of an error where it is returned, or its negative.

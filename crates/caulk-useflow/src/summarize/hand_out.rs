@@ -99,8 +99,7 @@ impl Summarizer<'_> {
             let is_own = alternative.own.is_some_and(|own| values.is_reached_from(cell.base, own));
             let is_made = match values.root(cell.base) {
                 ValueNode::Opaque(inst) => {
-                    let is_fresh =
-                        self.view.calls[inst].as_ref().is_some_and(|e| e.unknown || e.summary.returns_fresh());
+                    let is_fresh = self.makes_own_block(inst);
                     let is_put = || alternative.own.is_some_and(|own| self.view.is_put_elsewhere(cell.base, own));
                     is_fresh && !is_put()
                 }
@@ -116,9 +115,13 @@ impl Summarizer<'_> {
         let values = &self.view.values;
         alternative.holders().any(|cell| {
             let is_own = alternative.own.is_some_and(|own| values.is_reached_from(cell.base, own));
-            let is_made = |inst| self.view.calls[inst].as_ref().is_some_and(|e| e.unknown || e.summary.returns_fresh());
-            !is_own && matches!(values.root(cell.base), ValueNode::Opaque(inst) if !is_made(inst))
+            !is_own && matches!(values.root(cell.base), ValueNode::Opaque(inst) if !self.makes_own_block(inst))
         })
+    }
+
+    /// Whether a call gives back a block that is not known to be another's as well: `return &list->items[n]` gives no such block.
+    fn makes_own_block(&self, call: InstId) -> bool {
+        self.view.calls[call].as_ref().is_some_and(|e| e.unknown || e.summary.returns_own_block())
     }
 
     /// Actions for a block that leaves the function.
