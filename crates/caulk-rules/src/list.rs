@@ -202,6 +202,8 @@ rules! {
         "A field that is filled where a text equals a constant, or by a function that is registered under a name, may be full already, because input may name the same setting twice."
     RepeatedSetters "repeated-setters"
         "A field that a method fills may be full already if a caller calls the method in a loop on the same object and never empties the field."
+    EmptyMakers "empty-makers"
+        "A call that makes no block with the constants it is given leaves a variable empty, so that a later call fills it first."
     ClearedStructures "cleared-structures"
         "Clearing a structure loses what an owning field holds, if the function found it not null or frees other fields."
     BackLinks "back-links"
