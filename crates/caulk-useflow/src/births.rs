@@ -6,9 +6,11 @@
 
 use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId};
 use caulk_memory::{Cell, ValueNode};
-use caulk_summary::{AllocId, Destination, Guard, Subject};
+use caulk_rules::Rule;
+use caulk_summary::{AllocId, Case, Destination, Guard, Subject};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::cases::may_be_made;
 use crate::function::{Resolved, View};
 
 /// Places that are watched in one function, one bit each.
@@ -56,12 +58,21 @@ fn opaque_fills(view: &mut View<'_>) -> Vec<(InstId, AllocId, Cell)> {
             if matches!(action.guard, Guard::Hidden | Guard::Limited(..))
                 && let Some(Resolved::Cell(cell)) = view.resolve(call, to)
                 && view.values.is_exact(view.body, cell.base)
+                && !makes_nothing(view, call, cell, &effect.summary.blocks[*block].cases)
             {
                 fills.push((call, *block, cell));
             }
         }
     }
     fills
+}
+
+/// Whether a call makes no block for a variable with the arguments that it is given: `buffer = make(0)`. In the caller's memory it counts as
+/// made all the same: what a later call puts there depends on flags, most often, that only the caller knows.
+fn makes_nothing(view: &mut View<'_>, call: InstId, cell: Cell, cases: &[Case]) -> bool {
+    let is_local = matches!(view.values.root(cell.base), ValueNode::Local(_));
+    let makes_nothing = is_local && !may_be_made(view, call, cases);
+    view.config.rules.applies(Rule::EmptyMakers, makes_nothing)
 }
 
 fn transfers(view: &mut View<'_>, places: &[Cell], fills: &[(InstId, AllocId, Cell)]) -> FxHashMap<InstId, Transfer> {

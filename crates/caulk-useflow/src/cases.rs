@@ -28,6 +28,17 @@ pub(crate) fn start_in_cases(view: &mut View<'_>, cases: &[Case], before: FactLi
     object.first.facts.extend(told);
 }
 
+/// Whether some case in which a call hands out a block is possible, as far as the arguments of the call tell by themselves.
+pub(crate) fn may_be_made(view: &mut View<'_>, call: InstId, cases: &[Case]) -> bool {
+    cases.iter().any(|case| {
+        let is_excluded = |(path, relation): &(AccessPath, Relation)| {
+            let Some(Resolved::Operand(operand)) = view.resolve(call, path) else { return false };
+            view.evident(operand).is_some_and(|known| known.contradicts(*relation))
+        };
+        !case.needs.iter().any(is_excluded) && !case.masks.iter().any(|mask| excludes(view, call, mask))
+    })
+}
+
 /// What must have been known before the call, and of its result. None: the case cannot be here. The second: it needs a null
 /// that the function's own caller would have to give.
 fn facts_of_case(

@@ -17,7 +17,7 @@ use crate::alternative::Status;
 use crate::candidate::{Candidate, Kind, Loss};
 use crate::classes::{Flows, class_of};
 use crate::ground::Ground;
-use crate::objects::given_start;
+use crate::objects::{given_start, is_out_pointer};
 use crate::propagate::{Propagation, Start};
 use crate::released::Released;
 use crate::schedule::Analysis;
@@ -181,7 +181,7 @@ fn freed_structure(summarizer: &mut Summarizer<'_>, call: InstId) -> Option<Valu
     let effect = summarizer.view.calls[call].clone()?;
     effect.summary.actions.iter().find_map(|action| match (&action.subject, &action.to) {
         (Subject::Value(path), Destination::Free { deep: Depth::Shallow })
-            if action.guard == Guard::Always && path.steps.is_empty() =>
+            if action.guard == Guard::Always && (path.steps.is_empty() || is_out_pointer(path)) =>
         {
             structure_at(&mut summarizer.view, call, path).map(|(base, _)| base)
         }

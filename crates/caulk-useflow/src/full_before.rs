@@ -16,7 +16,7 @@ use crate::ground::Ground;
 use crate::holders::{Holder, Holders};
 use crate::overwrites::{Filled, Manner, Sign, makes};
 use crate::registered::Registered;
-use crate::repeated::is_called_again;
+use crate::repeated::{is_called_again, is_set_in_loop};
 use crate::schedule::Analysis;
 use crate::sisters::{Known, Sisters};
 use crate::slot_table::SlotTable;
@@ -134,8 +134,16 @@ impl<'a> FullBefore<'a> {
             return Some(Ground::SistersFreeFirst);
         }
         let is_own = holder == Holder::Given(0) && self.table.is_freed(&slot) && !is_emptied && !found.asks_sibling;
-        let by_repetition = is_own && is_called_again(program, self.analysis, function, slot);
+        let by_repetition = is_own && is_called_again(self.world, self.analysis, function, slot);
         if rules.applies(Rule::RepeatedSetters, by_repetition) {
+            return Some(Ground::CalledAgain);
+        }
+        let by_loop = || match holder {
+            Holder::Given(index) => is_set_in_loop(self.world, self.analysis, function, index, slot),
+            _ => false,
+        };
+        let is_ended = self.table.is_freed(&slot) && !is_emptied && !found.asks_sibling && !found.is_compared;
+        if rules.applies(Rule::LoopedSetters, is_ended && by_loop()) {
             return Some(Ground::CalledAgain);
         }
         let by_agreement = others >= MIN_AGREEING

@@ -66,6 +66,27 @@ pub(crate) fn loose_guard(
     }
 }
 
+/// Two guards of an effect that one does not tell: where the result says so, or else where an argument does. A `realloc()` of the
+/// program's own frees the old block where it gives a new one, and where no bytes are asked for.
+pub(crate) fn two_guards(
+    view: &mut View<'_>,
+    did: &[(InstId, Alternative)],
+    did_not: &[(InstId, Alternative)],
+) -> Option<[Guard; 2]> {
+    let result_is = |view: &mut View<'_>, (exit, alternative): &(InstId, Alternative), wanted: Relation| matches!(class(view, *exit, alternative), Class::Known(known) if known.implies(wanted));
+    for wanted in [Relation::NONZERO, Relation::ZERO] {
+        let (by_result, rest): (Vec<_>, Vec<_>) = did.iter().cloned().partition(|exit| result_is(view, exit, wanted));
+        let others: Vec<_> = rest.iter().chain(did_not).cloned().collect();
+        if let Some((relation, otherwise)) = told(view, &by_result, &others).filter(|_| !by_result.is_empty())
+            && let Some(Guard::Given(path, of)) = given(view, &rest, did_not)
+            && path.steps.is_empty()
+        {
+            return Some([Guard::Told(relation, otherwise), Guard::Given(path, of)]);
+        }
+    }
+    None
+}
+
 /// What hidden effects have in common: a number the caller gives without which none of them happens.
 fn limited(view: &mut View<'_>, did: &[(InstId, Alternative)]) -> Option<Guard> {
     let (first, rest) = did.split_first()?;

@@ -24,6 +24,15 @@ pub fn compares_texts(symbol: &str) -> bool {
 
 /// Whether an instruction is reached only by ways on which some text has equalled a constant.
 pub(crate) fn follows_keyword(view: &View<'_>, at: InstId) -> bool {
+    follows_equal(view, at, false)
+}
+
+/// Whether an instruction is reached only by ways on which an entry of a table has equalled a constant: that is so for one entry.
+pub(crate) fn follows_entry(view: &View<'_>, at: InstId) -> bool {
+    follows_equal(view, at, true)
+}
+
+fn follows_equal(view: &View<'_>, at: InstId, of_table: bool) -> bool {
     let body = view.body;
     let mut seen: EntitySet<BlockId> = EntitySet::default();
     let mut work = vec![Body::ENTRY];
@@ -32,7 +41,7 @@ pub(crate) fn follows_keyword(view: &View<'_>, at: InstId) -> bool {
             continue;
         }
         let terminator = body.terminator(block);
-        match (terminator, equal_side(view, terminator)) {
+        match (terminator, equal_side(view, terminator, of_table)) {
             (Inst::Branch { other, .. }, Some(true)) => work.push(*other),
             (Inst::Branch { then, .. }, Some(false)) => work.push(*then),
             (terminator, _) => work.extend(terminator.successors()),
@@ -42,13 +51,14 @@ pub(crate) fn follows_keyword(view: &View<'_>, at: InstId) -> bool {
 }
 
 /// Whether a branch is taken, or not taken, where a text equals a constant. None: it asks something else.
-fn equal_side(view: &View<'_>, terminator: &Inst) -> Option<bool> {
+fn equal_side(view: &View<'_>, terminator: &Inst, of_table: bool) -> Option<bool> {
     let Inst::Branch { cond, .. } = terminator else { return None };
     let (call, on_other) = asked_call(view.body, *cond, true)?;
     let data = view.body.insts[call].call()?;
     let unit = view.program.unit(view.program.function(view.id).unit);
     let is_constant = |argument: &Operand| view.body.constant(*argument).is_some_and(|c| is_text(unit, c));
-    if !data.args.iter().any(is_constant) || data.args.iter().any(|argument| is_of_table(view, *argument)) {
+    let is_entry = data.args.iter().any(|argument| is_of_table(view, *argument));
+    if !data.args.iter().any(is_constant) || is_entry != of_table {
         return None;
     }
     let is_zero_equal = tells_by_zero(unit, data).or_else(|| wrapper_tells_by_zero(view, call))?;

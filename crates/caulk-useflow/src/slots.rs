@@ -15,6 +15,7 @@ use crate::exceptions::is_destructor_call;
 use crate::function::{Resolved, View};
 use crate::indexed::{field_of_loaded, touched_fields};
 use crate::maybe_ended::may_end;
+use crate::objects::is_out_pointer;
 use crate::released::Released;
 use crate::shelves::{ShelfUse, note_shelves};
 use crate::traffic::{Traffic, traffic};
@@ -110,11 +111,12 @@ pub(crate) fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
                 true => slots.destructed.extend(slot_of(view, call, path)),
                 false => slots.freed.extend(slot_of(view, call, path)),
             }
-            if path.steps.is_empty() {
+            let is_own = path.steps.is_empty() || frees_pointed_to(view, path);
+            if is_own {
                 slots.freed_here.extend(slot_of(view, call, path));
             }
-            if *deep == Depth::Shallow && action.guard == Guard::Always && path.steps.is_empty() {
-                slots.ended.extend(structure_at(view, call, path).map(|(_, ty)| ty));
+            if *deep == Depth::Shallow && action.guard == Guard::Always && is_own {
+                slots.ended.extend(ended_structure(view, call, path));
                 slots.destroyed.extend(destroyed(view, call, path));
             }
         }
@@ -248,10 +250,32 @@ fn destroyed(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<Des
     Some(Destroyed { call, ty, touched, frees_fields: false, is_seen_to, is_given_away, may_be_new, found_by })
 }
 
-/// The structure that an argument points to.
+/// The structure that a call frees for certain: what an argument points to, or the variable does whose address it is given.
+fn ended_structure(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<TypeId> {
+    if let Some((_, ty)) = structure_at(view, call, path) {
+        return Some(ty);
+    }
+    match view.resolve(call, path)? {
+        Resolved::Cell(cell) if matches!(view.values.node(cell.base), ValueNode::Local(_)) => pointee_in(view, cell),
+        _ => None,
+    }
+}
+
+/// Whether a callee frees what a pointer points to whose address it is given, as in `void release(void *at) { free(*(void **)at); }`: its
+/// callers free by it as others do by `free()`.
+fn frees_pointed_to(view: &View<'_>, path: &AccessPath) -> bool {
+    view.config.rules.applies(Rule::FreedByAddress, is_out_pointer(path))
+}
+
+/// The structure that an argument points to, or what the argument is the address of.
 pub(crate) fn structure_at(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<(ValueId, TypeId)> {
-    let Resolved::Operand(operand) = view.resolve(call, path)? else { return None };
-    let base = view.values.of_operand(operand)?.base;
+    let base = match view.resolve(call, path)? {
+        Resolved::Operand(operand) => view.values.of_operand(operand)?.base,
+        Resolved::Cell(cell) if is_out_pointer(path) && view.is_initial(cell, (view.homes[call], call)) => {
+            view.values.loaded(cell)?
+        }
+        Resolved::Cell(_) => return None,
+    };
     let ty = whole_structure(view, base)?;
     Some((base, ty))
 }

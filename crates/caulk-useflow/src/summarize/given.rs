@@ -7,7 +7,7 @@ use caulk_summary::{Action, Depth, Destination, Guard, Subject};
 
 use super::{Exit, Fate, Summarizer};
 use crate::alternative::{Alternative, Status};
-use crate::guards::loose_guard;
+use crate::guards::{loose_guard, two_guards};
 use crate::history::Event;
 use crate::objects::given_start;
 use crate::propagate::{Propagation, Start};
@@ -93,7 +93,13 @@ impl Summarizer<'_> {
             if guard.is_hidden() && did.iter().all(|(_, a)| a.rests_on_unsure) {
                 guard = Guard::Unsure;
             }
-            self.report.summary.actions.push(action(to, guard));
+            let is_uncertain = guard.is_hidden() && matches!(to, Destination::Free { .. });
+            let is_seen = is_uncertain && !did.iter().any(|(_, a)| a.rests_on_hidden);
+            let two = is_seen.then(|| two_guards(&mut self.view, &did, &did_not)).flatten();
+            match two.filter(|_| self.world.config.rules.applies(Rule::TwoGuards, true)) {
+                Some(guards) => self.report.summary.actions.extend(guards.map(|guard| action(to, guard))),
+                None => self.report.summary.actions.push(action(to, guard)),
+            }
         }
     }
 
