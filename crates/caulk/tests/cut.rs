@@ -66,6 +66,19 @@ const SHRINKS: &[Shrink] = &[
 /// A callee that stage two does not execute is known by stage one's summary, which says less of numbers, of globals and of what is
 /// freed for which constants. A condition that only its execution refutes is so taken for one that may hold.
 const NOT_EXECUTED: &[&str] = &[
+    "explore.max_callee_size: growable / A count that a loop only adds to: expand",
+    "explore.max_callee_size: guards / One of two arguments: show",
+    "explore.max_callee_size: ownership / No list, no element: taken",
+    "explore.max_callee_steps: growable / A count that a loop only adds to: expand",
+    "explore.max_callee_steps: guards / One of two arguments: show",
+    "explore.max_callee_steps: ownership / No list, no element: taken",
+    "explore.max_effects: growable / A count that a loop only adds to: expand",
+    "explore.max_effects: growable / A variable of the caller's that is large enough: enough",
+    "explore.max_effects: guards / One of two arguments: show",
+    "explore.max_special_size: guards / A flag that ends a long search early: is_compact",
+    "explore.max_special_size: guards / A flag that ends a long search early: is_wide",
+    "explore.max_waiting: growable / A variable of the caller's that is large enough: enough",
+    "explore.max_waiting: guards / One of two arguments: show",
     "explore.max_callee_size: cxx / Constants that a constructor fills: listen_sound",
     "explore.max_callee_size: cxx / Getters that return a small structure by value: right",
     "explore.max_callee_steps: cxx / Constants that a constructor fills: listen_sound",
@@ -125,6 +138,10 @@ const NOT_EXECUTED: &[&str] = &[
 /// What was written and is forgotten is taken for what was there on entry, so that a later condition may hold that cannot. The finding
 /// is marked as doubtful.
 const FORGOTTEN: &[&str] = &[
+    "explore.max_cells: growable / A count that a loop only adds to: expand",
+    "explore.max_cells: growable / A variable of the caller's that is large enough: enough",
+    "explore.max_cells: ownership / No list, no element: taken",
+    "explore.max_cells: structures / Memory that is cleared, and a callee that sets other fields: read_body",
     "explore.max_cells: cxx / Constants that a constructor fills: listen_sound",
     "explore.max_cells: cxx / Getters that return a small structure by value: right",
     "useflow.max_facts: choices / An error code that is packed keeps its zero: right",
@@ -145,6 +162,13 @@ const FORGOTTEN: &[&str] = &[
     "useflow.max_facts: handed-out / A buffer that is allocated where none is given: right",
     // Nor what a status holds that is given back.
     "useflow.max_facts: cxx / Status objects: use",
+];
+
+/// Paths that become one forget which values went together, and a table of functions that is not followed hides who makes a structure.
+const MERGED: &[&str] = &[
+    "explore.max_states: growable / A count that a loop only adds to: expand",
+    "explore.max_states: guards / One of two arguments: show",
+    "program.max_targets: setters / New, whatever a function of the same table does: flex_init",
 ];
 
 /// A destructor that calls itself through the table of its class frees nothing yet after one round. What has not settled should be unknown
@@ -388,8 +412,14 @@ fn loops_that_free_a_parameter() {
 #[test]
 fn what_is_cut_is_no_finding() {
     let found: BTreeSet<String> = all_cases().par_iter().flat_map(additional).collect();
-    let known: BTreeSet<String> =
-        NOT_EXECUTED.iter().chain(FORGOTTEN).chain(UNSETTLED).chain(TWICE).map(|s| (*s).to_owned()).collect();
+    let known: BTreeSet<String> = NOT_EXECUTED
+        .iter()
+        .chain(FORGOTTEN)
+        .chain(MERGED)
+        .chain(UNSETTLED)
+        .chain(TWICE)
+        .map(|s| (*s).to_owned())
+        .collect();
     let more: Vec<&str> = found.difference(&known).map(String::as_str).collect();
     assert!(more.is_empty(), "findings that the default bounds do not have:\n{}", more.join("\n"));
     let fixed: Vec<&str> = known.difference(&found).map(String::as_str).collect();
