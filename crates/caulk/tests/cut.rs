@@ -88,9 +88,7 @@ const NOT_EXECUTED: &[&str] = &[
     "explore.max_callee_size: guards / Given: a mode that is kept in a global for a while: first_shared",
     "explore.max_callee_steps: guards / Given: a mode that is kept in a global for a while: first_shared",
     "explore.max_effects: guards / Given: a mode that is kept in a global for a while: first_shared",
-    "explore.max_effects: guards / Given: flags that a function in between adds to: borrowed",
     "explore.max_waiting: guards / Given: a mode that is kept in a global for a while: first_shared",
-    "explore.max_waiting: guards / Given: flags that a function in between adds to: borrowed",
     "explore.max_callee_size: deallocators / Freed unless there is nothing: right_list",
     "explore.max_callee_size: growable / A result that the table holds too: right",
     "explore.max_callee_steps: deallocators / Freed unless there is nothing: right_list",
@@ -125,14 +123,11 @@ const NOT_EXECUTED: &[&str] = &[
     "explore.max_givens: guards / Given: two parameters that no caller combines: collect",
     "explore.max_special_size: guards / Given: a mode that leaves little of a large function: right",
     "explore.max_special_size: guards / Given: how many bytes to read: right",
-    "explore.max_special_states: guards / Given: a mode that leaves little of a large function: right",
     "explore.max_special_states: guards / Given: how many bytes to read: right",
-    "explore.max_special_steps: guards / Given: a mode that leaves little of a large function: right",
     "explore.max_special_steps: guards / Given: how many bytes to read: right",
     "explore.max_waiting: growable / The length beside a buffer says whether there is one: right",
     "explore.max_waiting: guards / What a callee writes is known no longer: field",
     "explore.max_waiting: guards / What a callee writes is known no longer: global",
-    "explore.max_waiting: structures / Cleared by a callee of a callee: right",
 ];
 
 /// What was written and is forgotten is taken for what was there on entry, so that a later condition may hold that cannot. The finding
@@ -144,8 +139,6 @@ const FORGOTTEN: &[&str] = &[
     "explore.max_cells: structures / Memory that is cleared, and a callee that sets other fields: read_body",
     "explore.max_cells: cxx / Constants that a constructor fills: listen_sound",
     "explore.max_cells: cxx / Getters that return a small structure by value: right",
-    "useflow.max_facts: choices / An error code that is packed keeps its zero: right",
-    "explore.max_cells: guards / Given: a mode that leaves little of a large function: right",
     "explore.max_cells: guards / What a callee writes is known no longer: field",
     "explore.max_cells: guards / What a callee writes is known no longer: global",
     "explore.max_cells: lent-and-copied / A length that is no length: load_ok",
@@ -173,10 +166,7 @@ const MERGED: &[&str] = &[
 
 /// A destructor that calls itself through the table of its class frees nothing yet after one round. What has not settled should be unknown
 /// here, too.
-const UNSETTLED: &[&str] = &[
-    "all: cxx / A class whose table one unit defines for all: end",
-    "useflow.max_rounds: cxx / A class whose table one unit defines for all: end",
-];
+const UNSETTLED: &[&str] = &[];
 
 /// A leak that is reported of the function which loses the object is reported of its class too, where the calls to the allocation are
 /// not all known any more: by these one sees that both are one.
