@@ -164,10 +164,6 @@ const MERGED: &[&str] = &[
     "program.max_targets: setters / New, whatever a function of the same table does: flex_init",
 ];
 
-/// A destructor that calls itself through the table of its class frees nothing yet after one round. What has not settled should be unknown
-/// here, too.
-const UNSETTLED: &[&str] = &[];
-
 /// A leak that is reported of the function which loses the object is reported of its class too, where the calls to the allocation are
 /// not all known any more: by these one sees that both are one.
 const TWICE: &[&str] = &[
