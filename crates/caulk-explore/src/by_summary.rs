@@ -80,6 +80,9 @@ impl Machine<'_> {
             states = next;
         }
         states = self.split_by_stores(states, site, result, summary);
+        if wanted.is_some() && !site.targets.iter().any(|target| self.frame.program.has_body(*target)) {
+            states.retain(|state| self.has_a_size(state, site, summary));
+        }
         // In a cycle of calls a block may have gone from the summary since the candidate was found.
         let block = wanted.and_then(|block| summary.blocks.get(block));
         let cases: &[Case] = block.map_or(&[], |block| &block.cases);
@@ -95,6 +98,20 @@ impl Machine<'_> {
             after.extend(self.finish(state, site, result, effect, wanted.zip(Some(last))));
         }
         after
+    }
+
+    /// Assumes that what `realloc` made has a size: where it is zero, the old block is freed and there is no new one. False when that cannot
+    /// be.
+    fn has_a_size(&mut self, state: &mut State, site: &Site<'_>, summary: &Summary) -> bool {
+        let freed_by = |action: &Action| match (&action.to, &action.guard) {
+            (Destination::Free { .. }, Guard::Given(size, Relation::ZERO)) => Some(size.clone()),
+            _ => None,
+        };
+        let sizes: Vec<AccessPath> = summary.actions.iter().filter_map(freed_by).collect();
+        sizes.iter().all(|size| match self.path_value(state, site, None, size) {
+            Some(value) => self.assume(state, value, Relation::NONZERO) != Verdict::Contradiction,
+            None => true,
+        })
     }
 
     /// Whether the first argument, a container, holds the object.

@@ -68,22 +68,16 @@ pub(crate) fn work_out(world: &World<'_>, function: FuncId, given: &Given, max_s
     // What is returned tells callers, so it matters wherever it is decided.
     let decides = |inst| body.insts[inst].is_terminator() || world.depends_on_arguments(function, inst);
     let frame = Frame::new(world.program, function, &body, &decides);
-    let run = |asks_in_cycles: bool| {
-        let mut machine = Machine::new(world, &frame);
-        machine.asks_in_cycles = asks_in_cycles;
-        machine.given = given.clone();
-        let mut search = Search::new(machine, Goal::Effects, max_steps);
-        search.run();
-        search
-    };
-    let is_whole = |search: &Search<'_, '_>| !search.cut && !search.ends.iter().any(|end| end.state.is_blurred);
-    let mut search = run(true);
-    // With all that callees tell there may be too many ways to keep apart; with less there are fewer.
-    if !is_whole(&search) && search.machine.has_asked_in_cycle.get() {
-        search = run(false);
-    }
-    if !is_whole(&search) {
-        return None;
+    let (mut search, is_whole) = search_all(world, &frame, given, max_steps);
+    // Paths that variables tell apart may be too many where the others are not.
+    let plain;
+    if !is_whole {
+        plain = Frame::new(world.program, function, &body, &decides).without_choices(&decides);
+        let (again, is_whole) = search_all(world, &plain, given, max_steps);
+        if !is_whole {
+            return None;
+        }
+        search = again;
     }
     let ends = std::mem::take(&mut search.ends);
     let mut machine = search.machine;
@@ -113,6 +107,31 @@ pub(crate) fn work_out(world: &World<'_>, function: FuncId, given: &Given, max_s
         opaque = vec![function];
     }
     Some(Effects { pool: machine.pool, symbols: machine.symbols, parts, opaque })
+}
+
+/// Executes a function, and says whether all its paths were seen, each by itself.
+fn search_all<'f>(
+    world: &'f World<'f>,
+    frame: &'f Frame<'f>,
+    given: &Given,
+    max_steps: usize,
+) -> (Search<'f, 'f>, bool) {
+    let run = |asks_in_cycles: bool| {
+        let mut machine = Machine::new(world, frame);
+        machine.asks_in_cycles = asks_in_cycles;
+        machine.given = given.clone();
+        let mut search = Search::new(machine, Goal::Effects, max_steps);
+        search.run();
+        search
+    };
+    let is_whole = |search: &Search<'_, '_>| !search.cut && !search.ends.iter().any(|end| end.state.is_blurred);
+    let mut search = run(true);
+    // With all that callees tell there may be too many ways to keep apart; with less there are fewer.
+    if !is_whole(&search) && search.machine.has_asked_in_cycle.get() {
+        search = run(false);
+    }
+    let is_whole = is_whole(&search);
+    (search, is_whole)
 }
 
 /// What parts must have in common to become one.

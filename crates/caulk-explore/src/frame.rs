@@ -94,8 +94,15 @@ impl<'a> Frame<'a> {
         frame.pointers = crossing.filter(may_point).collect();
         // What is returned is the caller's to ask about.
         frame.is_tested = frame.relevant_values(&|inst| body.insts[inst].is_terminator());
-        frame.look_ahead(decides);
+        let is_short = frame.blocks_by_order.len() <= MAX_BLOCKS_WITH_CHOICES;
+        frame.look_ahead(decides, is_short);
         frame
+    }
+
+    /// Without telling paths apart by what variables were set to on them: there are fewer.
+    pub(crate) fn without_choices(mut self, decides: &dyn Fn(InstId) -> bool) -> Self {
+        self.look_ahead(decides, false);
+        self
     }
 
     pub(crate) fn is_back_edge(&self, from: BlockId, to: BlockId) -> bool {
@@ -121,7 +128,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Finds what conditions depend on, and where that is still of interest.
-    fn look_ahead(&mut self, decides: &dyn Fn(InstId) -> bool) {
+    fn look_ahead(&mut self, decides: &dyn Fn(InstId) -> bool, with_choices: bool) {
         let relevant = self.relevant_values(decides);
         let loads: Vec<(BlockId, Class)> = (self.body.insts.iter())
             .filter_map(|(inst, kind)| match kind {
@@ -131,11 +138,10 @@ impl<'a> Frame<'a> {
             .collect();
         self.loaded_ahead = LoadedAhead::new(self.body, &self.blocks_by_order, &loads);
         let values: Vec<InstId> = relevant.iter().filter(|(_, r)| **r).map(|(inst, _)| inst).collect();
-        let is_long = self.blocks_by_order.len() > MAX_BLOCKS_WITH_CHOICES;
         for &block in &self.blocks_by_order {
             // What `a && b` came to, or what a variable was set to on each way here, has its value when paths meet there. In loops and
             // in long functions only the first are told apart: that is too many states otherwise.
-            let is_too_much = is_long || !self.loops[block].is_empty();
+            let is_too_much = !with_choices || !self.loops[block].is_empty();
             let is_choice = |v: InstId| match self.body.insts[v] {
                 Inst::Phi { ty, .. } => ty == Type::Int(1) || !is_too_much,
                 _ => false,

@@ -216,9 +216,7 @@ fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Gu
                 (Guard::Always, Some(success)) => guard_of_comparison(success),
                 _ => guard,
             };
-            // A size of nothing frees the old block and makes none.
-            let needs = zero.iter().map(|size| (path(size), Relation::NONZERO)).collect();
-            let block = new_block(summary, *family, needs);
+            let block = new_block(summary, *family, Vec::new());
             summary.actions.push(action(block, Destination::Store(path(into)), guard.clone()));
             // What the old block held is in the new one now.
             summary.actions.push(action(value(from), Destination::Free { deep: Depth::Deep }, guard));
