@@ -75,8 +75,8 @@ impl Machine<'_> {
                 rules.applies(Rule::CountedReleases, is_left)
             };
             let hidden = hidden || {
-                let is_precaution = self.is_left_without_holder(&state, site, &ways, index);
-                self.world.config.rules.applies(Rule::MissingHolders, is_precaution)
+                let is_precaution = ways.len() > 1 && self.is_left_without_holder(&state, site, &ways, index);
+                rules.applies(Rule::MissingHolders, is_precaution)
             };
             if !hidden {
                 let mut after = ways[index].state.clone();
@@ -116,9 +116,10 @@ impl Machine<'_> {
 
     /// Whether a way leaves an object only because it found no place for it.
     fn is_left_without_holder(&mut self, before: &State, site: &Site<'_>, ways: &[Way<'_>], index: usize) -> bool {
-        let target = ways[index].inside.0;
-        let others = ways.iter().enumerate().filter(|(other, way)| *other != index && way.inside.0 == target);
-        others.into_iter().any(|(_, way)| self.rests_on_missing_holder(before, site, &ways[index].state, &way.state))
+        let (target, left) = (ways[index].inside.0, &ways[index].state);
+        let null = self.found_null(before, site, left);
+        let mut others = ways.iter().enumerate().filter(|(other, way)| *other != index && way.inside.0 == target);
+        !null.is_empty() && others.any(|(_, way)| self.rests_on_missing_holder(before, site, &null, left, &way.state))
     }
 
     /// Whether what the caller can see of one way may hold together with what it can see of one of the others.

@@ -72,7 +72,7 @@ pub(crate) fn work_out(world: &World<'_>, function: FuncId, given: &Given, max_s
     // Paths that variables tell apart may be too many where the others are not.
     let plain;
     if !is_whole {
-        plain = Frame::new(world.program, function, &body, &decides).without_choices(&decides);
+        plain = Frame::new(world.program, function, &body, &decides).without_choices(&decides)?;
         let (again, is_whole) = search_all(world, &plain, given, max_steps);
         if !is_whole {
             return None;

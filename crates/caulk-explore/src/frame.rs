@@ -57,9 +57,6 @@ pub(crate) struct Frame<'a> {
     pub copied_errnos: Vec<InstId>,
 }
 
-/// In functions of more blocks paths are not told apart by what variables were set to on them.
-const MAX_BLOCKS_WITH_CHOICES: usize = 400;
-
 impl<'a> Frame<'a> {
     /// `decides`: whether the operands of a call or return matter to what happens later.
     pub(crate) fn new(program: &'a Program, id: FuncId, body: &'a Body, decides: &dyn Fn(InstId) -> bool) -> Self {
@@ -94,15 +91,15 @@ impl<'a> Frame<'a> {
         frame.pointers = crossing.filter(may_point).collect();
         // What is returned is the caller's to ask about.
         frame.is_tested = frame.relevant_values(&|inst| body.insts[inst].is_terminator());
-        let is_short = frame.blocks_by_order.len() <= MAX_BLOCKS_WITH_CHOICES;
-        frame.look_ahead(decides, is_short);
+        frame.look_ahead(decides, true);
         frame
     }
 
-    /// Without telling paths apart by what variables were set to on them: there are fewer.
-    pub(crate) fn without_choices(mut self, decides: &dyn Fn(InstId) -> bool) -> Self {
+    /// Without telling paths apart by what variables were set to on them: there are fewer. None: they are not told apart by that.
+    pub(crate) fn without_choices(mut self, decides: &dyn Fn(InstId) -> bool) -> Option<Self> {
+        let with_choices = self.seen_ahead.clone();
         self.look_ahead(decides, false);
-        self
+        (self.seen_ahead != with_choices).then_some(self)
     }
 
     pub(crate) fn is_back_edge(&self, from: BlockId, to: BlockId) -> bool {
@@ -139,11 +136,11 @@ impl<'a> Frame<'a> {
         self.loaded_ahead = LoadedAhead::new(self.body, &self.blocks_by_order, &loads);
         let values: Vec<InstId> = relevant.iter().filter(|(_, r)| **r).map(|(inst, _)| inst).collect();
         for &block in &self.blocks_by_order {
-            // What `a && b` came to, or what a variable was set to on each way here, has its value when paths meet there. In loops and
-            // in long functions only the first are told apart: that is too many states otherwise.
-            let is_too_much = !with_choices || !self.loops[block].is_empty();
+            // What `a && b` came to, or what a variable was set to on each way here, has its value when paths meet there. In loops only the
+            // first are told apart: that is too many states otherwise.
+            let is_told_apart = with_choices && self.loops[block].is_empty();
             let is_choice = |v: InstId| match self.body.insts[v] {
-                Inst::Phi { ty, .. } => ty == Type::Int(1) || !is_too_much,
+                Inst::Phi { ty, .. } => ty == Type::Int(1) || is_told_apart,
                 _ => false,
             };
             let is_own_phi = |v: InstId| self.homes[v] == block && is_choice(v);

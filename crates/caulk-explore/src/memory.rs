@@ -42,9 +42,9 @@ pub(crate) struct Zeroes {
 impl Zeroes {
     /// What holds of a run on both of two ways.
     fn meet(&self, other: &Zeroes) -> Option<Zeroes> {
-        let (from, to) = (self.from.max(other.from), self.to.min(other.to));
-        (self.base == other.base && from < to).then(|| {
-            let mut both = Zeroes { from, to, ..self.clone() };
+        let is_same = (self.base, self.from, self.to) == (other.base, other.from, other.to);
+        is_same.then(|| {
+            let mut both = self.clone();
             both.since.extend(other.since.iter().copied());
             both.since.sort_unstable();
             both.since.dedup();
@@ -113,9 +113,8 @@ impl Memory {
             };
             cells.push((key, if is_same { *content } else { differ(key, content) }));
         }
-        let meet = |run: &Zeroes| other.zeroed.iter().filter_map(|other| run.meet(other)).collect::<Vec<_>>();
-        let mut zeroed: Vec<Zeroes> = self.zeroed.iter().flat_map(meet).collect();
-        zeroed.dedup();
+        let zeroed =
+            self.zeroed.iter().filter_map(|run| other.zeroed.iter().find_map(|other| run.meet(other))).collect();
         Memory { cells, zeroed }
     }
 
@@ -180,20 +179,6 @@ impl Memory {
         let end = key.offset.saturating_add(bytes.min(i64::MAX as u64) as i64);
         self.zeroed.retain(|run| !(run.base == key.base && key.offset <= run.from && run.to <= end));
         self.zeroed.push(Zeroes { base: key.base, from: key.offset, to: end, since: SmallVec::new() });
-    }
-
-    /// Nothing is known any more of the pointer at a place.
-    pub(crate) fn forget_zeroes_at(&mut self, key: Key) {
-        let end = key.offset.saturating_add(8);
-        let (runs, others): (Vec<Zeroes>, Vec<Zeroes>) = std::mem::take(&mut self.zeroed)
-            .into_iter()
-            .partition(|run| run.base == key.base && run.from < end && key.offset < run.to);
-        self.zeroed = others;
-        for run in runs {
-            let parts = [(run.from, key.offset), (end, run.to)];
-            let left = parts.into_iter().filter(|(from, to)| from < to);
-            self.zeroed.extend(left.map(|(from, to)| Zeroes { from, to, ..run.clone() }));
-        }
     }
 
     /// Nothing is known any more of what lies at a base.

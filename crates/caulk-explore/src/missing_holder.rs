@@ -11,23 +11,34 @@ use crate::state::{Fate, State};
 use crate::symbols::Origin;
 
 impl Machine<'_> {
-    /// Whether a way of a callee leaves an object only because an argument is null that nothing says is, where another way takes it.
+    /// The arguments that a way of a callee has found null, though nothing said that they are. `left`: the state after the call.
+    pub(crate) fn found_null(&mut self, before: &State, site: &Site<'_>, left: &State) -> Vec<TermId> {
+        let mut found = Vec::new();
+        for &argument in site.args.iter().filter(|argument| self.root(**argument).is_some()).collect::<Vec<_>>() {
+            let is_null = self.relation(argument, Relation::ZERO);
+            let [known, assumed] = [before, left].map(|state| state.facts.implied(&self.pool, is_null));
+            if known.is_none() && assumed == Some(true) {
+                found.push(argument);
+            }
+        }
+        found
+    }
+
+    /// Whether a way of a callee leaves an object only because it found arguments null, where another way takes it.
     /// `left` and `taken` are states after the call.
     pub(crate) fn rests_on_missing_holder(
         &mut self,
         before: &State,
         site: &Site<'_>,
+        null: &[TermId],
         left: &State,
         taken: &State,
     ) -> bool {
         let objects = self.given_objects(before, site);
-        let is_taken = |machine: &Self, after: &State, object: TermId| machine.has_taken(before, after, object);
-        let is_difference = |object: &TermId| is_taken(self, taken, *object) && !is_taken(self, left, *object);
-        objects.iter().any(is_difference)
-            && site.args.iter().any(|argument| {
-                let is_holder = self.root(*argument).is_some_and(|root| !objects.contains(&root));
-                is_holder && self.is_found_null(before, left, *argument) && self.is_found_full(taken, *argument)
-            })
+        let is_holder = |argument: &TermId| !self.root(*argument).is_some_and(|root| objects.contains(&root));
+        let holders: Vec<TermId> = null.iter().copied().filter(is_holder).collect();
+        holders.into_iter().any(|argument| self.is_found_full(taken, argument))
+            && objects.iter().any(|o| self.has_taken(before, taken, *o) && !self.has_taken(before, left, *o))
     }
 
     /// The blocks that a call is given by themselves: the object that is followed, or all.
@@ -44,11 +55,6 @@ impl Machine<'_> {
     fn has_taken(&self, before: &State, after: &State, object: TermId) -> bool {
         let cells = |state: &State| state.memory.iter().filter(|(_, c)| self.cell_points_to(c, object)).count();
         after.fate(object) != before.fate(object) || cells(after) > cells(before)
-    }
-
-    fn is_found_null(&mut self, before: &State, after: &State, argument: TermId) -> bool {
-        let is_null = self.relation(argument, Relation::ZERO);
-        before.facts.implied(&self.pool, is_null).is_none() && after.facts.implied(&self.pool, is_null) == Some(true)
     }
 
     fn is_found_full(&mut self, after: &State, argument: TermId) -> bool {

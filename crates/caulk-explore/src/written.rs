@@ -84,21 +84,14 @@ impl Machine<'_> {
         let writers: SmallVec<[FuncId; 2]> = site.targets.iter().copied().filter(|t| program.has_body(*t)).collect();
         self.doubt_zeroes(state, (&given, &inside), &writers);
         for (index, root) in given.iter().enumerate() {
-            let Some(root) = *root else { continue };
-            // What has a parameter for a structure writes to its fields by their names, or to the pointer it begins with.
-            let is_typed = |t: FuncId| {
-                let param = program.function(t).declaration.params.get(index);
-                program.has_body(t) && param.is_some_and(|p| p.pointee.depth == 1 && p.pointee.target.is_some())
-            };
             let writes = |t: &FuncId| match program.has_body(*t) {
                 true => self.world.writes(*t, Class::Other),
                 false => !is_const(*t, index),
             };
-            let mut writers = site.targets.iter().filter(|t| writes(t)).peekable();
-            if site.targets.is_empty() || (writers.peek().is_some() && !writers.clone().all(|t| is_typed(*t))) {
-                state.memory_mut().forget_zeroes(root);
-            } else if writers.peek().is_some() {
-                state.memory_mut().forget_zeroes_at(keys[index]);
+            if let Some(root) = root
+                && (site.targets.is_empty() || site.targets.iter().any(writes))
+            {
+                state.memory_mut().forget_zeroes(*root);
             }
         }
     }

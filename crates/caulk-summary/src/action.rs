@@ -234,12 +234,11 @@ impl Summary {
 
     /// Where a caller may have something already that is used instead of a block: the places that it goes to, and what else goes there.
     pub fn instead_of(&self, block: AllocId) -> Vec<&AccessPath> {
-        let goes_to = |action: &'_ Action| match &action.to {
-            Destination::Store(to) => Some(to.clone()),
+        let place = |action: &'_ Action| match &action.to {
+            Destination::Store(to) if action.subject == Subject::Alloc(block) => Some(to.clone()),
             _ => None,
         };
-        let is_block = |action: &&Action| action.subject == Subject::Alloc(block);
-        let places: Vec<AccessPath> = self.actions.iter().filter(is_block).filter_map(goes_to).collect();
+        let places: Vec<AccessPath> = self.actions.iter().filter_map(place).collect();
         let stores = self.actions.iter().filter_map(|action| match (&action.subject, &action.to) {
             (_, Destination::Store(to)) if !places.contains(to) => None,
             (Subject::Value(path), Destination::Store(_)) => Some(path),

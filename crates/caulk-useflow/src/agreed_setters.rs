@@ -11,13 +11,12 @@ use caulk_program::{FuncId, is_constructor};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::candidate::Candidate;
+use crate::candidate::{Candidate, Loss};
 use crate::classes::Flows;
 use crate::fresh_values::{is_fresh, is_renewed};
 use crate::function::View;
 use crate::ground::Ground;
 use crate::holders::holder_of;
-use crate::overwrites::candidate;
 use crate::schedule::Analysis;
 use crate::slot_table::SlotTable;
 use crate::slots::Slot;
@@ -139,7 +138,9 @@ fn of_function(
         let is_told = |cell: Cell| summarizer.is_asked(cell) || summarizer.is_compared(cell) || is_cleared(view, cell);
         let store = fills_of(view, *slot).find(|(_, cell)| !is_told(*cell));
         let ground = Some(Ground::CarelessSetter);
-        candidates.extend(store.map(|(store, _)| candidate(function, store, *slot, table.origin(slot), ground)));
+        candidates.extend(store.map(|(store, _)| {
+            Candidate::of_structure(function, store, Loss::OverwrittenField(*slot), table.origin(slot), ground)
+        }));
     }
     candidates
 }

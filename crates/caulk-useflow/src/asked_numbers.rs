@@ -2,7 +2,7 @@
 
 use caulk_ir::{InstId, Operand};
 use caulk_memory::{Cell, Offset, Relation, ValueId};
-use caulk_program::{FuncId, Program};
+use caulk_program::FuncId;
 use caulk_summary::{Assigned, Source, Summary};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -25,38 +25,12 @@ pub(crate) enum From {
 /// What calls set, of what is asked for.
 pub(crate) type AssignedBy = FxHashMap<InstId, Vec<(Cell, From)>>;
 
-/// Whether a function copies objects of its class, by its name, and its body was not read: it leaves two that are alike.
-fn is_unread_copy(program: &Program, function: FuncId) -> bool {
-    let info = program.function(function);
-    let is_named = || ["aSERKS", "aSEOS", "C1ERKS", "C2ERKS", "C1EOS", "C2EOS"].iter().any(|n| info.symbol.contains(n));
-    match info.declaration.params.as_slice() {
-        [to, from] if !program.has_body(function) => {
-            let is_same = to.pointee.target.is_some() && to.pointee.target == from.pointee.target;
-            is_same && info.symbol.starts_with("_ZN") && is_named()
-        }
-        _ => false,
-    }
-}
-
-/// The place in one object that a place in another corresponds to.
-fn moved(cell: Cell, from: Cell, to: Cell) -> Option<Cell> {
-    let (Offset::Known(at), Offset::Known(start), Offset::Known(_)) = (cell.offset, from.offset, to.offset) else {
-        return None;
-    };
-    (at >= start).then(|| Cell { base: to.base, offset: to.offset.plus(Offset::Known(at - start)) })
-}
-
 impl View<'_> {
     /// Finds the calls that ask for numbers, and those that set what is asked for: here, or by callers of what is given back.
     pub(crate) fn find_asked_numbers<'s>(&mut self, summary_of: &dyn Fn(FuncId) -> Option<&'s Summary>) {
         let mut setting: Vec<(InstId, Assigned)> = Vec::new();
-        let mut copying: Vec<(InstId, Cell, Cell)> = Vec::new();
         for site in self.program.call_sites(self.id) {
             let [target] = self.program.targets(site) else { continue };
-            if is_unread_copy(self.program, *target) {
-                let place = |index| self.values.of_operand(self.argument(site.inst, index)?);
-                copying.extend(place(0).zip(place(1)).map(|(to, from)| (site.inst, to, from)));
-            }
             let Some(summary) = summary_of(*target) else { continue };
             setting.extend(summary.assigns.iter().map(|assigned| (site.inst, *assigned)));
             if let Some(asked) = summary.asks
@@ -72,25 +46,6 @@ impl View<'_> {
             all.extend(self.setting(call, assigned));
         }
         for _ in 0..MAX_ROUNDS {
-            for (call, to, from) in &copying {
-                let is_copied = |cell: &&Cell| cell.base == to.base;
-                let mut copied: Vec<Cell> = wanted.iter().filter(is_copied).copied().collect();
-                if Some(to.base) == result {
-                    let set = all.iter().map(|(_, cell, _)| *cell).filter(|cell| cell.base == from.base);
-                    copied.extend(set.filter_map(|cell| moved(cell, *from, *to)));
-                }
-                copied.sort_unstable();
-                copied.dedup();
-                for cell in copied {
-                    let Some(source) = moved(cell, *to, *from) else { continue };
-                    if let Some(field) = self.asked_fields.get(&cell).copied() {
-                        self.name_number(source, field);
-                    }
-                    if !all.iter().any(|(known, place, _)| known == call && *place == cell) {
-                        all.push((*call, cell, From::Place(source)));
-                    }
-                }
-            }
             for (_, to, from) in &all {
                 if let From::Place(from) = from
                     && (wanted.contains(to) || Some(to.base) == result)

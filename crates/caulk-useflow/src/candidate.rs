@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ground::Ground;
 use crate::history::Event;
-use crate::slots::Slot;
+use crate::slots::{Origin, Slot};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Kind {
@@ -87,4 +87,32 @@ pub struct Candidate {
     /// Part of a larger object made by the same call.
     pub is_part: bool,
     pub trail: Vec<(InstId, Event)>,
+}
+
+impl Candidate {
+    /// One that no path shows, for a field or a structure. Without a ground it rests on too little to be shown by default.
+    pub(crate) fn of_structure(
+        function: FuncId,
+        place: InstId,
+        loss: Loss,
+        origin: Origin,
+        ground: Option<Ground>,
+    ) -> Self {
+        Self {
+            function,
+            allocation: place,
+            block: AllocId(0),
+            family: FamilyId::FREE,
+            chain: vec![origin],
+            place,
+            exit: place,
+            kind: Kind::Lost,
+            variable: None,
+            loss,
+            hidden: ground.is_none_or(Ground::is_weak),
+            ground,
+            is_part: false,
+            trail: Vec::new(),
+        }
+    }
 }

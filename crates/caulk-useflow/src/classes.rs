@@ -17,7 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::adopted::Adopted;
 use crate::candidate::{Candidate, Loss};
-use crate::destructors::{candidate, stays};
+use crate::destructors::stays;
 use crate::ground::Ground;
 use crate::schedule::Analysis;
 use crate::shown_fields::given_by_results;
@@ -237,6 +237,15 @@ pub(crate) fn seen_elsewhere(analysis: &Analysis, known: &[Candidate]) -> FxHash
     shown.flat_map(|candidate| candidate.chain.iter().copied()).collect()
 }
 
+/// Classes with a destructor of their own. Code frees the raw memory of such objects after it has destroyed them, as containers do.
+pub(crate) fn with_destructors(program: &Program) -> FxHashSet<TypeId> {
+    let is_destructor = |f: &FuncId| {
+        let symbol = program.function(*f).symbol;
+        is_destructor(symbol) && symbol.ends_with("D2Ev")
+    };
+    program.functions().filter(is_destructor).filter_map(|f| class_of(program, f)).collect()
+}
+
 fn is_library(symbol: &str) -> bool {
     symbol.starts_with("_ZNSt") || symbol.starts_with("_ZN9__gnu_cxx")
 }
@@ -269,8 +278,9 @@ fn of_destructor(
     let suspects: Vec<&(Slot, Origin)> = fields.iter().filter(|(slot, _)| is_suspect(*slot)).collect();
     let summary_of = |f: FuncId| Some(analysis.summary(f));
     let mut summarizer = Summarizer::new(world, function, &body, &summary_of, analysis.special(function));
-    let lost =
-        |(slot, origin)| candidate(function, end, Loss::MissedByDestructor(slot), origin, Some(Ground::LeftElements));
+    let lost = |(slot, origin)| {
+        Candidate::of_structure(function, end, Loss::MissedByDestructor(slot), origin, Some(Ground::LeftElements))
+    };
     let mut found: Vec<Candidate> = shelves.into_iter().map(lost).collect();
     for &(slot, origin) in suspects {
         if is_left(&mut summarizer, slot) {
@@ -280,7 +290,7 @@ fn of_destructor(
             let is_left_full = is_left_to_others && table.is_left_by_fillers(&slot);
             let hidden = is_left_to_others && !world.config.rules.applies(Rule::FillersRelease, is_left_full);
             let ground = (!hidden).then_some(Ground::LeftByDestructor);
-            found.push(candidate(function, end, Loss::MissedByDestructor(slot), origin, ground));
+            found.push(Candidate::of_structure(function, end, Loss::MissedByDestructor(slot), origin, ground));
         }
     }
     found

@@ -6,16 +6,14 @@
 
 use caulk_ir::InstId;
 use caulk_memory::{Cell, Offset, ValueId, ValueNode};
-use caulk_models::FamilyId;
-use caulk_program::{FuncId, Outcome, Program, TypeId, is_destructor};
+use caulk_program::{FuncId, Outcome, Program, TypeId};
 use caulk_rules::Rule;
-use caulk_summary::{AllocId, Depth, Destination, Guard, Subject};
+use caulk_summary::{Depth, Destination, Guard, Subject};
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
 
 use crate::alternative::Status;
-use crate::candidate::{Candidate, Kind, Loss};
-use crate::classes::{Flows, class_of};
+use crate::candidate::{Candidate, Loss};
+use crate::classes::{Flows, with_destructors};
 use crate::ground::Ground;
 use crate::objects::{given_start, is_out_pointer};
 use crate::propagate::{Propagation, Start};
@@ -56,16 +54,6 @@ pub(crate) fn unseen_by_destructors(
     let mut candidates: Vec<Candidate> = found.into_iter().flatten().collect();
     candidates.extend(unfreed_structures(world, analysis));
     candidates
-}
-
-/// Classes with a destructor of their own. Code frees the raw memory of such objects after it has destroyed them, as containers do; what
-/// the destructor itself misses is for [`crate::classes`] to say.
-fn with_destructors(program: &Program) -> FxHashSet<TypeId> {
-    let is_destructor = |f: &FuncId| {
-        let symbol = program.function(*f).symbol;
-        is_destructor(symbol) && symbol.ends_with("D2Ev")
-    };
-    program.functions().filter(is_destructor).filter_map(|f| class_of(program, f)).collect()
 }
 
 fn of_function(
@@ -138,7 +126,7 @@ fn missed_fields(
                 || table.is_emptied_before(world.program, function, &slot);
             let ground = if sees_to_fields { Ground::FreesOthers } else { Ground::FreesHolder };
             let ground = (!hidden).then_some(ground);
-            candidates.push(candidate(function, destroyed.call, Loss::MissedField(slot), origin, ground));
+            candidates.push(Candidate::of_structure(function, destroyed.call, Loss::MissedField(slot), origin, ground));
         }
     }
     candidates
@@ -247,7 +235,7 @@ fn passed_over(
         {
             let hidden = table.is_emptied_before(world.program, function, &slot);
             let ground = (!hidden).then_some(Ground::FreesMost);
-            candidates.push(candidate(function, released.last, Loss::PassedOver(slot), origin, ground));
+            candidates.push(Candidate::of_structure(function, released.last, Loss::PassedOver(slot), origin, ground));
         }
     }
     candidates
@@ -262,30 +250,4 @@ pub(crate) fn fills(analysis: &Analysis, function: FuncId, ty: TypeId) -> bool {
 pub(crate) fn stays(summarizer: &mut Summarizer<'_>, cell: Cell) -> bool {
     let Some(exits) = follow(summarizer, cell) else { return false };
     !exits.is_empty() && exits.iter().all(|(_, a)| a.status == Status::Live && a.cells.as_slice() == [cell])
-}
-
-/// A candidate for a field or a structure. Without a ground it rests on too little to be shown by default.
-pub(crate) fn candidate(
-    function: FuncId,
-    call: InstId,
-    loss: Loss,
-    origin: Origin,
-    ground: Option<Ground>,
-) -> Candidate {
-    Candidate {
-        function,
-        allocation: call,
-        block: AllocId(0),
-        family: FamilyId::FREE,
-        chain: vec![origin],
-        place: call,
-        exit: call,
-        kind: Kind::Lost,
-        variable: None,
-        loss,
-        hidden: ground.is_none_or(Ground::is_weak),
-        ground,
-        is_part: false,
-        trail: Vec::new(),
-    }
 }

@@ -8,7 +8,6 @@ use rustc_hash::FxHashSet;
 
 use crate::candidate::{Candidate, Loss};
 use crate::classes::{Flows, class_of};
-use crate::destructors::candidate;
 use crate::ground::Ground;
 use crate::schedule::Analysis;
 use crate::slots::Slot;
@@ -41,7 +40,13 @@ pub(crate) fn dropped_elements(program: &Program, analysis: &Analysis, flows: &F
         let is_end = is_destructor(program.function(function).symbol);
         for (slot, call) in shelves.dropped.iter().filter(|_| !is_end) {
             if let Some(origin) = flows.own_elements(*slot).filter(|_| is_lost(function, slot)) {
-                found.push(candidate(function, *call, Loss::Unlinked(*slot), origin, Some(Ground::DroppedElements)));
+                found.push(Candidate::of_structure(
+                    function,
+                    *call,
+                    Loss::Unlinked(*slot),
+                    origin,
+                    Some(Ground::DroppedElements),
+                ));
             }
         }
     }

@@ -9,12 +9,11 @@ use caulk_program::{FuncId, is_constructor};
 use rayon::prelude::*;
 
 use crate::alternative::Status;
-use crate::candidate::Candidate;
+use crate::candidate::{Candidate, Loss};
 use crate::classes::Flows;
 use crate::function::View;
 use crate::ground::Ground;
 use crate::objects::given_start;
-use crate::overwrites::candidate;
 use crate::propagate::{Propagation, Start};
 use crate::schedule::Analysis;
 use crate::slot_table::SlotTable;
@@ -63,7 +62,13 @@ fn of_method(
     let mut found = Vec::new();
     for (cell, slot) in cells {
         if let Some(store) = lost_at(&mut summarizer, cell) {
-            found.push(candidate(function, store, slot, origin(&slot), Some(Ground::EmptiedMember)));
+            found.push(Candidate::of_structure(
+                function,
+                store,
+                Loss::OverwrittenField(slot),
+                origin(&slot),
+                Some(Ground::EmptiedMember),
+            ));
         }
     }
     found

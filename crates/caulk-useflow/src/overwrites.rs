@@ -6,21 +6,18 @@
 
 use caulk_ir::{Constant, Inst, InstId, Operand, Type};
 use caulk_memory::{Cell, Offset, ValueId, ValueNode};
-use caulk_models::FamilyId;
 use caulk_program::{FuncId, TypeId, is_constructor};
 use caulk_rules::Rule;
-use caulk_summary::AllocId;
 use rayon::prelude::*;
 
 use crate::alternative::Status;
-use crate::candidate::{Candidate, Kind, Loss};
+use crate::candidate::{Candidate, Loss};
 use crate::classes::Flows;
 use crate::facts::number_of;
 use crate::first_state::{initialises, sets_up};
 use crate::fresh_values::{is_fresh, is_renewed};
 use crate::full_before::FullBefore;
 use crate::function::View;
-use crate::ground::Ground;
 use crate::holders::{Holder, holder_of};
 use crate::keywords::follows_keyword;
 use crate::objects::given_start;
@@ -29,7 +26,7 @@ use crate::refcount::gives_up_reference;
 use crate::schedule::Analysis;
 use crate::sisters::Known;
 use crate::slot_table::SlotTable;
-use crate::slots::{Origin, Slot};
+use crate::slots::Slot;
 use crate::summarize::{Fate, Summarizer, World};
 use crate::traffic::filled_out_pointers;
 
@@ -107,7 +104,13 @@ pub(crate) fn overwritten_slots(
             if let Manner::Overwrites { store, holder, sign } = filled.manner {
                 let slot = filled.slot;
                 let ground = judge.ground(function, filled, holder, sign).filter(|_| !flows.may_point_inside(slot));
-                candidates.push(candidate(function, store, slot, table.origin(&slot), ground));
+                candidates.push(Candidate::of_structure(
+                    function,
+                    store,
+                    Loss::OverwrittenField(slot),
+                    table.origin(&slot),
+                    ground,
+                ));
             }
         }
     }
@@ -126,31 +129,6 @@ fn comes_from_maker(view: &View<'_>, analysis: &Analysis, base: ValueId, ty: Typ
 /// Whether a function makes structures of a type.
 pub(crate) fn makes(analysis: &Analysis, function: FuncId, ty: TypeId) -> bool {
     analysis.reports[function].slots.made.iter().any(|(made, _)| *made == ty)
-}
-
-pub(crate) fn candidate(
-    function: FuncId,
-    store: InstId,
-    slot: Slot,
-    origin: Origin,
-    ground: Option<Ground>,
-) -> Candidate {
-    Candidate {
-        function,
-        allocation: store,
-        block: AllocId(0),
-        family: FamilyId::FREE,
-        chain: vec![origin],
-        place: store,
-        exit: store,
-        kind: Kind::Lost,
-        variable: None,
-        loss: Loss::OverwrittenField(slot),
-        hidden: ground.is_none_or(Ground::is_weak),
-        ground,
-        is_part: false,
-        trail: Vec::new(),
-    }
 }
 
 /// What a function does with the old contents of the owning slots it fills or clears.

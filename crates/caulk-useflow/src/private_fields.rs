@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::candidate::{Candidate, Loss};
 use crate::classes::{Flows, seen_elsewhere};
-use crate::destructors::{candidate, comes_from_maker};
+use crate::destructors::comes_from_maker;
 use crate::ground::Ground;
 use crate::released::Released;
 use crate::schedule::Analysis;
@@ -120,7 +120,7 @@ fn judge(
     let program = world.program;
     let lost = |miss: &Miss, ground: Ground| {
         let loss = if miss.is_freed { Loss::MissedField(slot) } else { Loss::PassedOver(slot) };
-        candidate(miss.function, miss.call, loss, origin, Some(ground))
+        Candidate::of_structure(miss.function, miss.call, loss, origin, Some(ground))
     };
     let mut names = table.embeddings().names_of(slot);
     names.extend(world.config.rules.all(Rule::FirstParts, || twins(program, slot)));

@@ -26,7 +26,7 @@ pub(crate) struct SlotTable {
     left_full: FxHashSet<Slot>,
     embeddings: Embeddings,
     /// The functions that give one by its name to others, so that it is called later.
-    givers: FxHashMap<FuncId, Vec<FuncId>>,
+    named_by: FxHashMap<FuncId, Vec<FuncId>>,
 }
 
 /// How many steps up what leads to a function is looked for.
@@ -36,7 +36,7 @@ impl SlotTable {
     pub(crate) fn new(program: &Program, analysis: &Analysis, adopted: &Adopted) -> Self {
         let mut table = Self { embeddings: Embeddings::new(program, analysis), ..Self::default() };
         for (giver, given) in analysis.survey.given.iter() {
-            given.iter().for_each(|function| table.givers.entry(*function).or_default().push(giver));
+            given.iter().for_each(|function| table.named_by.entry(*function).or_default().push(giver));
         }
         for (function, report) in analysis.reports.iter() {
             for (slot, line) in &report.slots.filled {
@@ -119,8 +119,8 @@ impl SlotTable {
         for _ in 0..MAX_STEPS_UP {
             let mut next = Vec::new();
             for at in last {
-                let givers = self.givers.get(&at).into_iter().flatten().copied();
-                next.extend(program.callers(at).chain(givers).filter(|f| *f != function && found.insert(*f)));
+                let namers = self.named_by.get(&at).into_iter().flatten().copied();
+                next.extend(program.callers(at).chain(namers).filter(|f| *f != function && found.insert(*f)));
             }
             last = next;
         }

@@ -2,13 +2,13 @@
 //! that free these fields free the structure with them.
 
 use caulk_ir::{Body, Constant, Inst, Operand, VarId};
-use caulk_program::{FuncId, TypeId, is_destructor};
+use caulk_program::{FuncId, TypeId};
 use caulk_rules::Rule;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::candidate::{Candidate, Loss};
-use crate::classes::class_of;
-use crate::destructors::{candidate, fills};
+use crate::classes::with_destructors;
+use crate::destructors::fills;
 use crate::ground::Ground;
 use crate::released::Released;
 use crate::schedule::Analysis;
@@ -46,7 +46,8 @@ pub(crate) fn unfreed_structures(world: &World<'_>, analysis: &Analysis) -> Vec<
                 let is_doubtful = is_never_freed && is_given_others(world, function, released.param);
                 let ground = if is_never_freed { Ground::NeverFreed } else { Ground::LeftStructure };
                 let ground = (!is_doubtful).then_some(ground);
-                let found = candidate(function, released.last, Loss::NeverFreed(released.ty), *origin, ground);
+                let found =
+                    Candidate::of_structure(function, released.last, Loss::NeverFreed(released.ty), *origin, ground);
                 candidates.push(Candidate { variable, ..found });
             }
         }
@@ -67,8 +68,7 @@ struct Types {
 impl Types {
     fn new(world: &World<'_>, analysis: &Analysis) -> Self {
         let parts = world.program.types().embedded().collect();
-        let destructors = world.program.functions().filter(|f| is_destructor(world.program.function(*f).symbol));
-        let destructed = destructors.filter_map(|f| class_of(world.program, f)).collect();
+        let destructed = with_destructors(world.program);
         let mut found = Self { made: FxHashMap::default(), maybe_ended: FxHashSet::default(), parts, destructed };
         for (function, report) in analysis.reports.iter() {
             for (ty, line) in &report.slots.made {

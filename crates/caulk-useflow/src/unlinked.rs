@@ -5,14 +5,13 @@
 
 use caulk_ir::{Inst, InstId, Operand, Type, VarId};
 use caulk_memory::{Cell, Offset, ValueId, ValueNode};
-use caulk_models::FamilyId;
 use caulk_program::{FuncId, GlobalVarId, TypeId};
-use caulk_summary::{AllocId, Destination, Subject};
+use caulk_summary::{Destination, Subject};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::alternative::{Alternative, Status};
-use crate::candidate::{Candidate, Kind, Loss};
+use crate::candidate::{Candidate, Loss};
 use crate::function::View;
 use crate::ground::Ground;
 use crate::history::{Event, NONE};
@@ -246,27 +245,10 @@ pub(crate) fn left_nodes(analysis: &Analysis) -> Vec<Candidate> {
             let Some(origin) = made.get(&unlink.link.0) else { continue };
             let is_counted = analysis.survey.counted.contains_key(&unlink.link.0);
             let ground = (!is_counted).then_some(Ground::Unlinked);
-            candidates.push(candidate(function, unlink, *origin, ground));
+            let loss = Loss::Unlinked(unlink.link);
+            let found = Candidate::of_structure(function, unlink.store, loss, *origin, ground);
+            candidates.push(Candidate { variable: unlink.variable, ..found });
         }
     }
     candidates
-}
-
-fn candidate(function: FuncId, unlink: &Unlink, origin: (FuncId, u32), ground: Option<Ground>) -> Candidate {
-    Candidate {
-        function,
-        allocation: unlink.store,
-        block: AllocId(0),
-        family: FamilyId::FREE,
-        chain: vec![origin],
-        place: unlink.store,
-        exit: unlink.store,
-        kind: Kind::Lost,
-        variable: unlink.variable,
-        loss: Loss::Unlinked(unlink.link),
-        hidden: ground.is_none_or(Ground::is_weak),
-        ground,
-        is_part: false,
-        trail: Vec::new(),
-    }
 }

@@ -136,7 +136,6 @@ const FORGOTTEN: &[&str] = &[
     "explore.max_cells: growable / A count that a loop only adds to: expand",
     "explore.max_cells: growable / A variable of the caller's that is large enough: enough",
     "explore.max_cells: ownership / No list, no element: taken",
-    "explore.max_cells: structures / Memory that is cleared, and a callee that sets other fields: read_body",
     "explore.max_cells: cxx / Constants that a constructor fills: listen_sound",
     "explore.max_cells: cxx / Getters that return a small structure by value: right",
     "explore.max_cells: guards / What a callee writes is known no longer: field",
