@@ -37,6 +37,8 @@ pub(crate) struct Effect {
     pub failed: bool,
     /// The branches of a path that goes this way, or those that all of several share: what a reader is told of it.
     pub edges: Vec<Edge>,
+    /// Arguments that are null on this way, and that other ways take.
+    absent: Vec<TermId>,
     /// What was stored where it cannot be told: under an unknown address, or at one place on one way and elsewhere on another.
     held_somewhere: BTreeSet<TermId>,
 }
@@ -81,9 +83,11 @@ pub(crate) fn work_out(world: &World<'_>, function: FuncId, given: &Given, max_s
     }
     let ends = std::mem::take(&mut search.ends);
     let mut machine = search.machine;
+    let taken = machine.arguments_taken(ends.iter().map(|end| &end.state));
     let mut parts: Vec<(Effect, Facts)> = Vec::new();
     for end in ends {
-        let effect = effect_of(&mut machine, &end);
+        let absent = machine.absent_arguments(&end.state, &taken);
+        let effect = Effect { absent, ..effect_of(&mut machine, &end) };
         parts.push((effect, end.state.facts));
     }
     for likeness in [Likeness::All, Likeness::ResultAndFates, Likeness::Fates] {
@@ -148,7 +152,10 @@ fn merge_parts(machine: &mut Machine<'_>, parts: Vec<(Effect, Facts)>, likeness:
     let is_alike = |a: &Effect, b: &Effect| {
         let memory = a.writes == b.writes && a.copies == b.copies && a.zeroes == b.zeroes;
         let result = a.result == b.result;
-        a.fates == b.fates && (result || likeness == Likeness::Fates) && (memory || likeness != Likeness::All)
+        // A way that finds nothing to take says nothing of what the others do with what is there.
+        let presence = a.absent == b.absent;
+        let is_exact = memory && presence;
+        a.fates == b.fates && (result || likeness == Likeness::Fates) && (is_exact || likeness != Likeness::All)
     };
     let mut merged: Vec<(Effect, Facts)> = Vec::new();
     for (effect, facts) in parts {
@@ -268,7 +275,18 @@ fn effect_of(machine: &mut Machine<'_>, end: &End) -> Effect {
     let copies = state.copies.to_vec();
     let edges = state.trail.edges(0);
     let zeroes = zeroes_for_callers(machine, state);
-    Effect { literals: Vec::new(), result: end.result, writes, zeroes, copies, fates, failed, edges, held_somewhere }
+    Effect {
+        literals: Vec::new(),
+        result: end.result,
+        writes,
+        zeroes,
+        copies,
+        fates,
+        failed,
+        edges,
+        absent: Vec::new(),
+        held_somewhere,
+    }
 }
 
 /// Memory of callers, and blocks for them, that the function cleared: what it has written there since is told cell by cell.

@@ -10,6 +10,7 @@
 //! *Architecture invariant:* work is bounded for each object by [`ExploreConfig`]. When a bound is reached paths are merged,
 //! and the verdict says so. The result does not depend on the number of threads.
 
+mod absent;
 mod ahead;
 mod apply;
 mod assertions;

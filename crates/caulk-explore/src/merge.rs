@@ -25,6 +25,8 @@ struct Signature {
     beginning: u8,
     /// What was freed, where misuse of it is looked for.
     freed: Vec<TermId>,
+    /// Arguments that are null on the path, and that other paths take.
+    absent: Vec<TermId>,
 }
 
 /// What later conditions can still see of a path.
@@ -129,9 +131,11 @@ impl Search<'_, '_> {
         if states.len() == 1 {
             return states;
         }
+        let taken = if self.is_leak_search() { Vec::new() } else { self.machine.arguments_taken(&states) };
         let mut groups: BTreeMap<Signature, Vec<State>> = BTreeMap::new();
         for state in states {
-            let signature = self.signature(&state, Some(block));
+            let mut signature = self.signature(&state, Some(block));
+            signature.absent = self.machine.absent_arguments(&state, &taken);
             groups.entry(signature).or_default().push(state);
         }
         let limit = if self.is_over_budget() { 1 } else { self.machine.max_states() };
@@ -216,6 +220,7 @@ impl Search<'_, '_> {
             passed: state.passed,
             beginning: state.beginning,
             freed: state.watched.freed().collect(),
+            absent: Vec::new(),
         };
         let Some(object) = state.tracked else {
             if !self.is_leak_search() {
