@@ -15,7 +15,7 @@ pub(crate) struct Place {
 /// One result: where the tool says the leak is, and what else it points at.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Finding {
-    /// `locations`: where the memory is lost.
+    /// `locations`: where the memory is lost, but those that are in `also`.
     pub main: Vec<Place>,
     /// `relatedLocations`: the allocation first, then the calls on the way to it.
     pub related: Vec<Place>,
@@ -53,10 +53,14 @@ fn finding(result: &Value) -> Finding {
     let steps = flows.flat_map(|thread| list(&thread["locations"])).map(|step| &step["location"]);
     let (also, related): (Vec<&Value>, Vec<&Value>) =
         list(&result["relatedLocations"]).partition(|location| location["properties"]["alsoLost"] == true);
+    let also: Vec<Place> = also.into_iter().filter_map(place).collect();
+    let mut main: Vec<Place> = list(&result["locations"]).filter_map(place).collect();
+    let mut is_first = true;
+    main.retain(|place| std::mem::take(&mut is_first) || !also.contains(place));
     Finding {
-        main: list(&result["locations"]).filter_map(place).collect(),
+        main,
         related: related.into_iter().filter_map(place).collect(),
-        also: also.into_iter().filter_map(place).collect(),
+        also,
         flow: steps.filter_map(place).collect(),
         fingerprint: fingerprint(&result["partialFingerprints"]),
         variable: result["properties"]["variable"].as_str().map(str::to_owned),
@@ -98,7 +102,7 @@ mod tests {
         let flow = format!(r#"[{{"threadFlows":[{{"locations":[{{"location":{c}}}]}}]}}]"#);
         let text = format!(
             r#"{{"runs":[{{"results":[
-                {{"locations":[{a}],"relatedLocations":[{b},{also}],"codeFlows":{flow},"message":{{"text":"lost"}},
+                {{"locations":[{a},{c}],"relatedLocations":[{b},{also}],"codeFlows":{flow},"message":{{"text":"lost"}},
                   "partialFingerprints":{{"caulkLeak/v1":"0a"}},"properties":{{"variable":"p"}}}},
                 {{"locations":[{a}],"kind":"pass"}},
                 {{"locations":[{a}],"suppressions":[{{"kind":"inSource"}}]}}]}}]}}"#

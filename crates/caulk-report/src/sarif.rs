@@ -43,7 +43,7 @@ impl Writer<'_> {
             "level": level(finding),
             "rank": rank(finding.confidence),
             "message": { "text": finding.message_with_advice() },
-            "locations": [self.location(&finding.loss, None)],
+            "locations": self.lost_at(finding),
             "relatedLocations": self.related(finding),
             "codeFlows": [{ "threadFlows": [{ "locations": steps }] }],
             "partialFingerprints": fingerprints(&finding.fingerprint),
@@ -69,6 +69,18 @@ impl Writer<'_> {
             result["suppressions"] = json!([suppressed(suppression)]);
         }
         result
+    }
+
+    /// The main place of loss first, which is the only one that some services read; then the others: a change is needed at each, which
+    /// is what SARIF (3.27.12) wants of a result with several locations. Leaks of the same cause are not here, as one change fixes all.
+    fn lost_at(&self, finding: &Finding) -> Vec<Value> {
+        let mut sites = vec![&finding.loss];
+        for other in &finding.also_lost_at {
+            if !sites.contains(&&other.site) {
+                sites.push(&other.site);
+            }
+        }
+        sites.into_iter().map(|site| self.location(site, None)).collect()
     }
 
     /// The allocation first, then each call on the way down, then the further places of loss, marked as such.

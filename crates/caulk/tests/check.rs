@@ -302,7 +302,7 @@ fn exits_of_one_function_are_one_finding() {
     let result = json(&sarif)["runs"][0]["results"][0].clone();
     let line = |place: &Value| place["physicalLocation"]["region"]["startLine"].as_u64();
     let lines = |list: &Value| list.as_array().expect("a list").iter().filter_map(line).collect::<Vec<_>>();
-    assert_eq!(lines(&result["locations"]), [5]);
+    assert_eq!(lines(&result["locations"]), [5, 7, 10]);
     assert_eq!(lines(&result["relatedLocations"]), [3, 7, 10]);
     assert_eq!(result["relatedLocations"][2]["properties"]["alsoLost"], true);
 }
