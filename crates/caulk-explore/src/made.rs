@@ -193,6 +193,11 @@ impl Machine<'_> {
         to: &AccessPath,
     ) -> bool {
         let Some(object) = state.tracked.filter(|_| self.is_live(state)) else { return false };
+        let Some((address, _)) = self.path_address(state, site, result, to) else { return false };
+        let key = self.key(address);
+        if !state.memory.overlapping(key, 8).any(|(_, cell)| self.cell_points_to(cell, object)) {
+            return false;
+        }
         // A place with several stores, or one that is renewed, is a buffer of the callee's: what was there is seen to in ways that
         // single actions do not tell.
         let is_here = |action: &&Action| match (&action.subject, &action.to) {
@@ -200,11 +205,6 @@ impl Machine<'_> {
             _ => false,
         };
         if summary.is_part_of_new(to) || summary.actions.iter().filter(is_here).count() > 1 {
-            return false;
-        }
-        let Some((address, _)) = self.path_address(state, site, result, to) else { return false };
-        let key = self.key(address);
-        if !state.memory.overlapping(key, 8).any(|(_, cell)| self.cell_points_to(cell, object)) {
             return false;
         }
         match &action.subject {

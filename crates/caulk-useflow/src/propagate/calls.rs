@@ -415,8 +415,8 @@ impl Propagation<'_, '_> {
             if self.surely_happens(inst, &action.guard, current) {
                 self.overwrite(inst, to, moves_object, current);
             } else if !moves_object
-                && !summary.is_part_of_new(to)
                 && self.holds_in_place(inst, to, current)
+                && !summary.is_part_of_new(to)
                 && self.may_exist(inst, summary, &action.subject, current)
                 && let Decision::If(fact, otherwise) = self.decide(inst, &action.guard, current)
             {
