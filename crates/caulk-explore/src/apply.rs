@@ -329,13 +329,14 @@ impl Machine<'_> {
         // Cells of one object follow each other.
         let last: Cell<(Option<TermId>, bool)> = Cell::new((None, false));
         let inside = self.reach(state, &given);
-        self.forget_where(state, site.inst, |machine, _, class, holder| {
+        let choose = |machine: &Self, _: Key, class: Class, holder: Option<TermId>| {
             if last.get().0 != holder {
                 let is_reached = |root| inside.has(root) || machine.reached_from(root, &given).is_some();
                 last.set((holder, holder.is_some_and(is_reached)));
             }
             last.get().1 && machine.world.any_writes(opaque, class)
-        });
+        };
+        self.forget_bits_where(state, site.inst, choose, |machine, class| machine.world.kept_bits(opaque, class));
         self.doubt_zeroes(state, (&given, &inside), opaque);
     }
 

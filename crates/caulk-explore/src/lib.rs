@@ -27,6 +27,7 @@ mod essential;
 mod evaluate;
 mod example;
 mod fates;
+mod flags;
 mod found;
 mod frame;
 mod grown;

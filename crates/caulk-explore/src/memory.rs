@@ -85,33 +85,37 @@ impl Memory {
             .map(|(at, content)| (*at, content))
     }
 
-    /// What two paths have in common; `differ` says what a cell holds that is not the same on both.
-    pub(crate) fn merged(&self, other: &Memory, mut differ: impl FnMut(Key, &Content) -> Content) -> Memory {
+    /// What two paths have in common; `differ` says what a cell holds that is not the same on both, or is on one of them only.
+    pub(crate) fn merged(
+        &self,
+        other: &Memory,
+        mut differ: impl FnMut(Key, &Content, Option<&Content>) -> Content,
+    ) -> Memory {
         let mut cells: Vec<(Key, Content)> = Vec::with_capacity(self.cells.len().max(other.cells.len()));
         let (mut left, mut right) = (self.cells.iter().peekable(), other.cells.iter().peekable());
         loop {
-            let (key, content, is_same) = match (left.peek(), right.peek()) {
+            let (key, content, second) = match (left.peek(), right.peek()) {
                 (Some((a, x)), Some((b, y))) if a == b => {
-                    let cell = (*a, x, x == y);
+                    let cell = (*a, x, Some(y));
                     left.next();
                     right.next();
                     cell
                 }
                 (Some((a, x)), Some((b, _))) if a < b => {
                     left.next();
-                    (*a, x, false)
+                    (*a, x, None)
                 }
                 (Some((a, x)), None) => {
                     left.next();
-                    (*a, x, false)
+                    (*a, x, None)
                 }
                 (_, Some((b, y))) => {
                     right.next();
-                    (*b, y, false)
+                    (*b, y, None)
                 }
                 (None, None) => break,
             };
-            cells.push((key, if is_same { *content } else { differ(key, content) }));
+            cells.push((key, if second == Some(content) { *content } else { differ(key, content, second) }));
         }
         let zeroed =
             self.zeroed.iter().filter_map(|run| other.zeroed.iter().find_map(|other| run.meet(other))).collect();

@@ -324,11 +324,16 @@ impl Search<'_, '_> {
             holders.extend(machine.holders(one, object));
             holders.extend(machine.holders(other, object));
         }
-        let merged = one.memory.merged(&other.memory, |key, content| {
+        let merged = one.memory.merged(&other.memory, |key, content, second| {
             if content.points.is_some() && holders.iter().any(|holder| machine.cell_points_to(content, *holder)) {
                 return *content;
             }
-            let value = machine.anew(content.value);
+            let mut value = machine.anew(content.value);
+            if let Some(second) = second
+                && machine.world.is_flags(content.class)
+            {
+                value = machine.shared_bits(content.value, second.value, value);
+            }
             if machine.counts_on_both(one, other, key) {
                 counted.push(value);
             }

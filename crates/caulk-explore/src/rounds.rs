@@ -75,6 +75,8 @@ impl Search<'_, '_> {
                 let grown = self.machine.pool.sge(value, content.value);
                 state.facts.assume(&mut self.machine.pool, grown);
             }
+            let kept = self.bits_kept_in_loop(header, content.class);
+            let value = self.machine.with_bits_of(content.value, kept, value);
             let content = self.machine.content(key, value, content.bytes, content.class);
             state.memory_mut().set(key, content);
         }

@@ -224,29 +224,42 @@ impl Machine<'_> {
         inst: InstId,
         choose: impl Fn(&Self, Key, Class, Option<TermId>) -> bool,
     ) {
+        self.forget_bits_where(state, inst, choose, |_, _| 0);
+    }
+
+    /// The same, where bits of a class may be known to stay as they are.
+    pub(crate) fn forget_bits_where(
+        &mut self,
+        state: &mut State,
+        inst: InstId,
+        choose: impl Fn(&Self, Key, Class, Option<TermId>) -> bool,
+        kept: impl Fn(&Self, Class) -> u64,
+    ) {
         let cells = state.memory.len() + self.symbols.initial_cells().len();
         self.steps += cells / self.world.config.cells_per_step.max(1);
-        let mut chosen: Vec<(Key, Class, u8)> = Vec::new();
+        let mut chosen: Vec<(Key, Class, TermId)> = Vec::new();
         for (key, content) in state.memory.iter() {
             if choose(self, key, content.class, content.holder) && !self.may_hold(state, content) {
-                chosen.push((key, content.class, self.pool.width(content.value)));
+                chosen.push((key, content.class, content.value));
             }
         }
         for cell in self.symbols.initial_cells() {
             if choose(self, cell.key, cell.class, cell.holder) && state.memory.get(cell.key).is_none() {
-                chosen.push((cell.key, cell.class, self.pool.width(cell.value)));
+                chosen.push((cell.key, cell.class, cell.value));
             }
         }
         if chosen.is_empty() {
             return;
         }
         let moment = self.moment(state, inst);
-        for (part, (key, class, width)) in chosen.into_iter().enumerate() {
-            let ty = type_of(width);
-            let value = self.unknown(&moment, Part::Forgotten(part as u32), ty);
+        for (part, (key, class, before)) in chosen.into_iter().enumerate() {
+            let ty = type_of(self.pool.width(before));
+            let forgotten = self.unknown(&moment, Part::Forgotten(part as u32), ty);
             if self.world.config.wants_inputs {
-                self.symbols.note_forgotten(value, key);
+                self.symbols.note_forgotten(forgotten, key);
             }
+            let kept = kept(self, class);
+            let value = self.with_bits_of(before, kept, forgotten);
             let content = self.content(key, value, bytes_of(ty), class);
             state.memory_mut().set(key, content);
         }

@@ -60,6 +60,18 @@ impl<'a> World<'a> {
         modified.number(place).is_some_and(|number| functions.iter().any(|f| modified.has(*f, number)))
     }
 
+    /// The bits of cells of a class that none of some functions changes.
+    pub(crate) fn kept_bits(&self, functions: &[FuncId], class: Class) -> u64 {
+        let Class::Field(ty, offset) = class else { return 0 };
+        let modified = &self.analysis.survey.modified;
+        functions.iter().fold(u64::MAX, |kept, function| kept & modified.kept_bits(*function, ty, offset))
+    }
+
+    /// Whether cells of a class are sets of flags: some store of the program changes only some bits of them.
+    pub(crate) fn is_flags(&self, class: Class) -> bool {
+        matches!(class, Class::Field(ty, offset) if self.analysis.survey.modified.is_written_in_bits(ty, offset))
+    }
+
     /// Whether a call does different things for different arguments, as far as stage one can tell.
     pub(crate) fn depends_on_arguments(&self, function: FuncId, inst: InstId) -> bool {
         let conditional =

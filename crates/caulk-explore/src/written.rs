@@ -76,7 +76,11 @@ impl Machine<'_> {
                     || (inside.exposed.contains(&key) && world.writes(target, Class::Other))
             })
         };
-        self.forget_where(state, site.inst, choose);
+        let kept = |machine: &Self, class: Class| match targets.iter().all(|t| program.has_body(*t)) {
+            true => machine.world.kept_bits(&targets, class),
+            false => 0,
+        };
+        self.forget_bits_where(state, site.inst, choose, kept);
         let writes_plain = site.targets.iter().any(|t| program.has_body(*t) && self.world.writes(*t, Class::Other));
         for key in inside.exposed.iter().filter(|_| writes_plain) {
             state.memory_mut().forget_zeroes(key.base);

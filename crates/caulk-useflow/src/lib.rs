@@ -14,6 +14,7 @@ mod apart;
 mod asked_numbers;
 mod backlinks;
 mod births;
+mod bit_writes;
 mod callbacks;
 mod candidate;
 mod cases;
@@ -92,6 +93,7 @@ mod unlinked;
 mod variadic;
 mod which_way;
 
+pub use bit_writes::bit_writes;
 pub use candidate::{Candidate, Kind, Loss};
 pub use config::UseflowConfig;
 pub use dot::useflow_dot;

@@ -8,6 +8,9 @@ use caulk_program::reads::{Read, note};
 use caulk_program::{CallKind, CallSite, FuncId, GlobalVarId, Names, Outcome, Program, TypeId, mark};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::hash_map::Entry;
+
+use crate::bit_writes::bit_writes;
 
 /// A place that is distinguished from others over the whole program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,6 +20,16 @@ pub enum Place {
     Global(GlobalVarId),
     /// Memory of no known structure: what an `int *` or a `char *` points to.
     Plain,
+}
+
+/// What one store writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Write {
+    Place(Place),
+    /// Besides its place: of this field only the bits of a mask.
+    Bits(TypeId, u64, u64),
+    /// Besides its place: all of this field.
+    Whole(TypeId, u64),
 }
 
 /// Fields of one structure that a copy of all of it is taken to write, nested ones included.
@@ -31,7 +44,9 @@ const MAX_DEPTH_IN_CYCLE: usize = 3;
 /// Which places each function may write.
 #[derive(Debug, Default)]
 pub struct Modified {
-    places: FxHashMap<Place, u32>,
+    places: FxHashMap<Write, u32>,
+    /// Fields of which some store writes only some bits: the numbers of such writes, with their masks.
+    bits: FxHashMap<(TypeId, u64), Vec<(u32, u64)>>,
     /// A set of places for each function, `words` long each.
     sets: Vec<u64>,
     words: usize,
@@ -41,22 +56,35 @@ pub struct Modified {
 
 impl Modified {
     /// From what each function writes itself; `direct` is indexed by function.
-    pub fn new(program: &Program, direct: &[Vec<Place>]) -> Self {
-        let mut places: FxHashMap<Place, u32> = FxHashMap::default();
-        for place in direct.iter().flatten().chain([&Place::Plain]) {
+    pub(crate) fn new(program: &Program, direct: &[Vec<Write>]) -> Self {
+        let in_bits = |write: &Write| if let Write::Bits(ty, offset, _) = *write { Some((ty, offset)) } else { None };
+        let written_in_bits: FxHashSet<(TypeId, u64)> = direct.iter().flatten().filter_map(in_bits).collect();
+        let matters = |write: &Write| match *write {
+            Write::Whole(ty, offset) => written_in_bits.contains(&(ty, offset)),
+            Write::Place(_) | Write::Bits(..) => true,
+        };
+        let mut places: FxHashMap<Write, u32> = FxHashMap::default();
+        let mut bits: FxHashMap<(TypeId, u64), Vec<(u32, u64)>> = FxHashMap::default();
+        for write in direct.iter().flatten().filter(|w| matters(w)).chain([&Write::Place(Place::Plain)]) {
             let next = places.len() as u32;
-            places.entry(*place).or_insert(next);
+            if let Entry::Vacant(entry) = places.entry(*write) {
+                entry.insert(next);
+                if let Write::Bits(ty, offset, mask) = *write {
+                    bits.entry((ty, offset)).or_default().push((next, mask));
+                }
+            }
         }
         let words = places.len().div_ceil(64);
         let mut this = Self {
             places,
+            bits,
             sets: vec![0; words * direct.len()],
             words,
             calls_unknown: EntitySet::with_capacity(direct.len()),
         };
         for (function, written) in direct.iter().enumerate() {
-            for place in written {
-                let bit = this.places[place] as usize;
+            for write in written.iter().filter(|w| matters(w)) {
+                let bit = this.places[write] as usize;
                 this.sets[function * words + bit / 64] |= 1 << (bit % 64);
             }
             let id = FuncId::from_index(function);
@@ -108,12 +136,14 @@ impl Modified {
     /// What each function may write, as marks that do not depend on numbers.
     pub(crate) fn marks(&self, names: &Names) -> Vec<u64> {
         let mut places = vec![0u64; self.places.len()];
-        let name = |place: &Place| match place {
-            Place::Field(ty, offset) => mark(&(1, names.types.names[ty.index()], offset)),
-            Place::Global(global) => mark(&(2, names.globals.names[global.index()])),
-            Place::Plain => mark(&3),
+        let name = |write: &Write| match write {
+            Write::Place(Place::Field(ty, offset)) => mark(&(1, names.types.names[ty.index()], offset)),
+            Write::Place(Place::Global(global)) => mark(&(2, names.globals.names[global.index()])),
+            Write::Place(Place::Plain) => mark(&3),
+            Write::Bits(ty, offset, bits) => mark(&(4, names.types.names[ty.index()], offset, bits)),
+            Write::Whole(ty, offset) => mark(&(5, names.types.names[ty.index()], offset)),
         };
-        self.places.iter().for_each(|(place, number)| places[*number as usize] = name(place));
+        self.places.iter().for_each(|(write, number)| places[*number as usize] = name(write));
         let of_function = |index: usize| {
             let function = FuncId::from_index(index);
             let mut sum = u64::from(self.calls_unknown.contains(function));
@@ -137,7 +167,7 @@ impl Modified {
 
     /// The number of a place, for [`Modified::has`]; None when nothing in the program writes it.
     pub fn number(&self, place: Place) -> Option<u32> {
-        self.places.get(&place).copied()
+        self.places.get(&Write::Place(place)).copied()
     }
 
     /// Whether a function may write the place of this number.
@@ -150,6 +180,25 @@ impl Modified {
     /// Whether a function may write a place.
     pub fn may_write(&self, function: FuncId, place: Place) -> bool {
         self.number(place).is_some_and(|number| self.has(function, number))
+    }
+
+    /// Whether some store of the program writes only some bits of a field.
+    pub fn is_written_in_bits(&self, ty: TypeId, offset: u64) -> bool {
+        self.bits.contains_key(&(ty, offset))
+    }
+
+    /// The bits of a field that a function leaves as they are.
+    pub fn kept_bits(&self, function: FuncId, ty: TypeId, offset: u64) -> u64 {
+        let writes = |write: Write| self.places.get(&write).is_some_and(|number| self.has(function, *number));
+        match self.bits.get(&(ty, offset)) {
+            Some(parts) if !writes(Write::Whole(ty, offset)) => {
+                let changed = parts.iter().filter(|(number, _)| self.has(function, *number));
+                !changed.fold(0, |all, (_, mask)| all | mask)
+            }
+            Some(_) => 0,
+            None if writes(Write::Place(Place::Field(ty, offset))) => 0,
+            None => u64::MAX,
+        }
     }
 
     /// Whether a function may end up in unknown code.
@@ -166,26 +215,35 @@ pub fn field_place(program: &Program, ty: TypeId, offset: u64) -> Place {
 }
 
 /// What a function without a body writes: whatever it is given to write to.
-pub fn of_declaration(program: &Program, function: FuncId) -> Vec<Place> {
+pub(crate) fn of_declaration(program: &Program, function: FuncId) -> Vec<Write> {
     let declaration = program.function(function).declaration;
     let may_write = declaration.params.iter().enumerate().any(|(index, param)| {
         let is_pointer = declaration.signature.params.get(index) == Some(&Type::Ptr);
         is_pointer && !param.flags.read_only && !param.pointee.is_const
     });
     let is_quiet = declaration.flags.read_only || declaration.flags.no_memory;
-    if is_quiet || !(may_write || declaration.signature.variadic) { Vec::new() } else { vec![Place::Plain] }
+    if is_quiet || !(may_write || declaration.signature.variadic) {
+        Vec::new()
+    } else {
+        vec![Write::Place(Place::Plain)]
+    }
 }
 
 /// What a body writes itself. Sorted.
-pub fn of_body(program: &Program, function: FuncId, body: &Body) -> Vec<Place> {
+pub(crate) fn of_body(program: &Program, function: FuncId, body: &Body) -> Vec<Write> {
     let mut writer = Writer { program, function, body, bound: None, written: Vec::new() };
-    for inst in body.insts.values() {
+    let bit_writes = bit_writes(body);
+    for (id, inst) in body.insts.iter() {
         match inst {
-            Inst::Store { address, ty: Type::Aggregate(bytes), .. } => writer.write(*address, Some(u64::from(*bytes))),
-            Inst::Store { address, .. } => writer.write(*address, None),
+            Inst::Store { address, ty: Type::Aggregate(bytes), .. } => {
+                writer.write(*address, Size::Bytes(u64::from(*bytes)));
+            }
+            Inst::Store { address, .. } => {
+                writer.write(*address, bit_writes.get(&id).map_or(Size::Value, |mask| Size::Bits(*mask)));
+            }
             Inst::Copy { dst, len, .. } | Inst::Fill { dst, len, .. } => {
                 let known = body.constant(*len).and_then(Constant::as_signed);
-                writer.write(*dst, Some(known.and_then(|n| u64::try_from(n).ok()).unwrap_or(u64::MAX)));
+                writer.write(*dst, Size::Bytes(known.and_then(|n| u64::try_from(n).ok()).unwrap_or(u64::MAX)));
             }
             _ => {}
         }
@@ -195,18 +253,26 @@ pub fn of_body(program: &Program, function: FuncId, body: &Body) -> Vec<Place> {
     writer.written
 }
 
+/// How much is written.
+#[derive(Clone, Copy)]
+enum Size {
+    Value,
+    /// Of a value, only these bits.
+    Bits(u64),
+    Bytes(u64),
+}
+
 struct Writer<'a> {
     program: &'a Program,
     function: FuncId,
     body: &'a Body,
     /// The type of the variable each value was assigned to, made when first needed.
     bound: Option<FxHashMap<InstId, Pointee>>,
-    written: Vec<Place>,
+    written: Vec<Write>,
 }
 
 impl Writer<'_> {
-    /// A write to an address: of one value, or of so many bytes.
-    fn write(&mut self, address: Operand, bytes: Option<u64>) {
+    fn write(&mut self, address: Operand, size: Size) {
         let mut field: Option<(TypeId, u64)> = None;
         let mut after = 0i64;
         let mut at = address;
@@ -224,16 +290,17 @@ impl Writer<'_> {
             }
         }
         if let Some((ty, offset)) = field.or_else(|| self.pointed_to(at, after)) {
-            return match bytes {
-                Some(bytes) => self.write_whole(ty, offset, bytes),
-                None => self.write_field(ty, offset),
+            return match size {
+                Size::Bytes(bytes) => self.write_whole(ty, offset, bytes),
+                Size::Value => self.write_field(ty, offset, None),
+                Size::Bits(mask) => self.write_field(ty, offset, Some(mask)),
             };
         }
         let place = match at {
             Operand::Const(c) => self.global(self.body.consts[c]),
             Operand::Value(_) => Some(Place::Plain),
         };
-        self.written.extend(place);
+        self.written.extend(place.map(Write::Place));
     }
 
     /// The last field the steps go into, with the bytes after it added; the bytes alone when there is none.
@@ -290,26 +357,36 @@ impl Writer<'_> {
         self.program.resolve_global(unit, global).first().map(|g| Place::Global(*g))
     }
 
-    fn write_field(&mut self, ty: TypeId, offset: u64) {
+    /// A field, and what overlaps it in a union.
+    fn write_field(&mut self, ty: TypeId, offset: u64, bits: Option<u64>) {
         let types = self.program.types();
-        let spots = types.overlapping(types.spot(ty, offset));
-        self.written.extend(spots.into_iter().map(|s| Place::Field(s.ty, s.offset)));
+        let written = types.spot(ty, offset);
+        for spot in types.overlapping(written) {
+            self.written.push(Write::Place(Place::Field(spot.ty, spot.offset)));
+            self.written.push(match bits {
+                Some(mask) if spot == written => Write::Bits(spot.ty, spot.offset, mask),
+                _ => Write::Whole(spot.ty, spot.offset),
+            });
+        }
     }
 
     /// The first bytes of the structure at a place; the place alone when there is none.
     fn write_whole(&mut self, ty: TypeId, offset: u64, bytes: u64) {
-        self.write_field(ty, offset);
+        self.write_field(ty, offset, None);
         let Some(inner) = self.structure_at(ty, offset) else { return };
         let mut work = vec![(inner, 0)];
         let before = self.written.len();
         while let Some((ty, start)) = work.pop() {
             for field in self.program.type_info(ty).fields.iter().filter(|f| start + f.offset < bytes) {
-                if self.written.len() - before > MAX_FIELDS {
+                if self.written.len() - before > 2 * MAX_FIELDS {
                     return;
                 }
                 match field.embedded() {
                     Some(inner) if inner != ty => work.push((inner, start + field.offset)),
-                    _ => self.written.push(Place::Field(ty, field.offset)),
+                    _ => {
+                        self.written.push(Write::Place(Place::Field(ty, field.offset)));
+                        self.written.push(Write::Whole(ty, field.offset));
+                    }
                 }
             }
         }

@@ -28,8 +28,19 @@ impl TermPool {
             }
             Some((BinaryOp::Or, x, inner)) if inner & c == 0 => self.and(x, b),
             Some((BinaryOp::Or, _, inner)) if inner & c == c => b,
-            _ => self.make(BinaryOp::And, NoWrap::NONE, a, b),
+            _ => match self.only_part_with(a, c) {
+                Some(part) => self.and(part, b),
+                None => self.make(BinaryOp::And, NoWrap::NONE, a, b),
+            },
         }
+    }
+
+    /// Of `(x & mask) | y` the side that has bits of a mask, where the other one has none.
+    fn only_part_with(&self, term: TermId, mask: u64) -> Option<TermId> {
+        let Node::Binary(BinaryOp::Or, _, x, y) = self.node(term) else { return None };
+        let has_none =
+            |side: TermId| matches!(self.inner_const(side), Some((BinaryOp::And, _, bits)) if bits & mask == 0);
+        if has_none(x) { Some(y) } else { has_none(y).then_some(x) }
     }
 
     pub(super) fn build_or(&mut self, a: TermId, b: TermId) -> TermId {
