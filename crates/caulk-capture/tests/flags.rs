@@ -310,7 +310,7 @@ proptest! {
 /// Flags whose value may be a path: search paths, and where a toolchain's headers are. SECURITY.md says why they may.
 const PATHS_KEPT: &[&str] = &["--embed-dir=", "--gcc-install-dir=", "--gcc-toolchain=", "--sysroot="];
 
-/// Every flag with a value that clang itself lists. Those that name a file are refused, also the ones nobody thought of.
+/// Every flag with a value that clang itself lists. Those that name a file are refused, also the ones that are not in the table.
 #[test]
 fn no_other_flag_of_clang_names_a_file() {
     if !have("clang-19") {

@@ -42,7 +42,7 @@ pub(crate) struct Wanted {
 }
 
 impl Site<'_> {
-    /// A moment of its own for one of several loads of the call.
+    /// A program point of its own for one of several loads of the call.
     pub(crate) fn moment_of(&self, part: u32) -> Moment {
         let mut moment = self.moment.clone();
         moment.1.push(part);

@@ -13,7 +13,7 @@ pub struct ExploreConfig {
     pub max_replay_steps: usize,
     /// States kept apart at one block, before those that agree on the object are merged.
     pub max_states: usize,
-    /// Rounds of a loop that are executed as they are, before a round with everything the loop writes unknown.
+    /// Iterations of a loop that are executed as they are, before an iteration with everything the loop writes unknown.
     pub concrete_rounds: u32,
     /// Instructions of a callee whose effects are worked out here; for larger ones stage one's summary has to do.
     pub max_callee_size: u32,

@@ -71,7 +71,7 @@ pub(crate) fn work_out(world: &World<'_>, function: FuncId, given: &Given, max_s
     let decides = |inst| body.insts[inst].is_terminator() || world.depends_on_arguments(function, inst);
     let frame = Frame::new(world.program, function, &body, &decides);
     let (mut search, is_whole) = search_all(world, &frame, given, max_steps);
-    // Paths that variables tell apart may be too many where the others are not.
+    // Paths that variables distinguish may be too many where the others are not.
     let plain;
     if !is_whole {
         plain = Frame::new(world.program, function, &body, &decides).without_choices(&decides)?;

@@ -11,7 +11,9 @@ use crate::machine::Machine;
 pub(crate) fn freed_at(machine: &mut Machine<'_>, allocation: InstId) -> Option<InstId> {
     let frame = machine.frame;
     let is_object = addresses(frame, allocation);
-    let later = frame.body.insts.keys().filter(|inst| *inst > allocation);
+    // In the line of the allocation it is the compiler that frees: after a constructor that throws.
+    let line = |inst: InstId| frame.body.place(inst).line;
+    let later = frame.body.insts.keys().filter(|inst| *inst > allocation && line(*inst) != line(allocation));
     later.into_iter().find(|inst| frees(machine, &is_object, *inst))
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Found {
     /// Where the last holder went, if the path does not go by the place that the candidate names.
     pub place: Option<InstId>,
     pub is_blurred: bool,
-    /// It goes through a round of a loop that is known only in general.
+    /// It goes through an iteration of a loop that is known only in general.
     pub is_general: bool,
     /// Some allocation had to fail.
     pub needs_failure: bool,

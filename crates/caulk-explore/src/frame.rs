@@ -95,7 +95,7 @@ impl<'a> Frame<'a> {
         frame
     }
 
-    /// Without telling paths apart by what variables were set to on them: there are fewer. None: they are not told apart by that.
+    /// Without distinguishing paths by what variables were set to on them: there are fewer. None: they are not distinguished by that.
     pub(crate) fn without_choices(mut self, decides: &dyn Fn(InstId) -> bool) -> Option<Self> {
         let with_choices = self.seen_ahead.clone();
         self.look_ahead(decides, false);
@@ -137,7 +137,7 @@ impl<'a> Frame<'a> {
         let values: Vec<InstId> = relevant.iter().filter(|(_, r)| **r).map(|(inst, _)| inst).collect();
         for &block in &self.blocks_by_order {
             // What `a && b` came to, or what a variable was set to on each way here, has its value when paths meet there. In loops only the
-            // first are told apart: that is too many states otherwise.
+            // first are distinguished: that is too many states otherwise.
             let is_told_apart = with_choices && self.loops[block].is_empty();
             let is_choice = |v: InstId| match self.body.insts[v] {
                 Inst::Phi { ty, .. } => ty == Type::Int(1) || is_told_apart,

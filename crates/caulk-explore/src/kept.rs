@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::effect_cache::{EffectCache, Given};
 use crate::effects::Effects;
-use crate::verdict::Verdict;
+use crate::verdict::{Effort, Verdict};
 
 /// A guarded summary: whose it is, and the number of the constants it is for.
 pub(crate) type EffectKey = (FuncId, u32);
@@ -41,7 +41,7 @@ pub(crate) struct Explored {
     /// The mark of its candidates.
     candidates: u64,
     pub verdicts: Vec<Verdict>,
-    pub steps: usize,
+    pub effort: Effort,
     counts: Vec<(Rule, u64)>,
 }
 
@@ -71,8 +71,8 @@ impl Kept {
         let function = |id: &FuncId| now.decode::<FuncId>(&before.encode(id));
         let explored = |(id, old): (&FuncId, &Arc<Explored>)| {
             let (reads, verdicts) = now.decode(&before.encode(&(&old.reads, &old.verdicts)))?;
-            let (candidates, steps, counts) = (old.candidates, old.steps, old.counts.clone());
-            Some((function(id)?, Arc::new(Explored { reads, candidates, verdicts, steps, counts })))
+            let (candidates, effort, counts) = (old.candidates, old.effort, old.counts.clone());
+            Some((function(id)?, Arc::new(Explored { reads, candidates, verdicts, effort, counts })))
         };
         let made = |(key, old): (&EffectKey, &Arc<Made>)| {
             let reads = now.decode(&before.encode(&old.reads))?;
@@ -166,7 +166,7 @@ impl<'k> Keeping<'k> {
         &self,
         effects: &EffectCache,
         function: FuncId,
-        work: impl FnOnce() -> (Vec<Verdict>, usize, Vec<(Rule, u64)>),
+        work: impl FnOnce() -> (Vec<Verdict>, Effort, Vec<(Rule, u64)>),
     ) -> Arc<Explored> {
         let report = &self.analysis.reports[function];
         let candidates = self.marks.names.mark(&(&report.candidates, &report.throwing));
@@ -174,8 +174,8 @@ impl<'k> Keeping<'k> {
         if let Some(old) = self.old.functions.get(&function).filter(is_same) {
             return Arc::clone(old);
         }
-        let ((verdicts, steps, counts), reads) = recorded(work);
-        Arc::new(Explored { reads: self.marked(effects, reads), candidates, verdicts, steps, counts })
+        let ((verdicts, effort, counts), reads) = recorded(work);
+        Arc::new(Explored { reads: self.marked(effects, reads), candidates, verdicts, effort, counts })
     }
 
     /// What the next run may use, and what rules did in all that this run rests on.

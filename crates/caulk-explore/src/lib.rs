@@ -60,11 +60,12 @@ mod witness;
 mod world;
 mod written;
 
+pub use caulk_solver::SolverStats;
 pub use config::ExploreConfig;
 pub use inputs::{InputPlace, InputValue, Inputs};
 pub use kept::Kept;
 pub use misuse::{Misuse, MisuseKind, Misused, misuses};
 pub use mstg::{JointState, ObjectState, StateGraph, TrackedObject, Transition, state_graph};
 pub use refused::Edge;
-pub use verdict::{Exploration, Layer, Statistics, Verdict, Witness, explore, explore_keeping, explore_one};
+pub use verdict::{Effort, Exploration, Layer, Statistics, Verdict, Witness, explore, explore_keeping, explore_one};
 pub use witness::Event;

@@ -110,7 +110,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether a callee was taken to go a way on which an argument is null that is not known to be. Whoever may give an object
+    /// Whether a callee was taken to go a way on which an argument is null that is not known to be. A caller that may give an object
     /// to be used does not want a new one, unless it is known that there is none.
     fn rests_on_null(&mut self, before: &State, after: &State, site: &Site<'_>) -> bool {
         site.args.iter().any(|&argument| {

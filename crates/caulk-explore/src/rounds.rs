@@ -1,4 +1,4 @@
-//! Loops: some rounds as they are, then one in general.
+//! Loops: some iterations as they are, then one in general.
 
 use std::rc::Rc;
 
@@ -23,7 +23,7 @@ impl Search<'_, '_> {
         round.count += 1;
         let (count, before) = (round.count, round.before.clone());
         // What happens in the general round must be brought out of the loop. A search does that by merging it with earlier
-        // rounds; a path on its own needs another general round, in which the loop may be left.
+        // iterations; a path on its own needs another general iteration, in which the loop may be left.
         let last = if self.replaying.is_some() { limit + 2 } else { limit + 1 };
         if (limit + 1..=last).contains(&count) {
             self.generalise(state, header, &before);
@@ -64,7 +64,7 @@ impl Search<'_, '_> {
                 // One of many: it belongs to the collection now.
                 self.machine.settle(state, Fate::Kept);
             }
-            // Links between blocks of this path stay: a list built in rounds is held by its head.
+            // Links between blocks of this path stay: a list built in iterations is held by its head.
             if holds || content.points.is_some_and(|root| state.fate(root).is_some()) {
                 continue;
             }

@@ -367,6 +367,7 @@ impl<'a, 'g> Search<'a, 'g> {
         if self.finds_second_match(&mut state, inst, index) {
             return;
         }
+        let before = self.observed(&state, None);
         let empty = self.empty_beside(&state);
         let is_possible = self.machine.decided_by_dereference(&state, condition) != Some(false)
             && state.facts.assume(&mut self.machine.pool, condition) == Verdict::Consistent
@@ -376,6 +377,10 @@ impl<'a, 'g> Search<'a, 'g> {
         }
         if is_possible {
             state.trail.add(inst, Event::Took(index));
+            // An allocation that turns out to have failed: its object is gone. Without others, that is the state at the entry.
+            if self.observed(&state, None).is_some_and(|after| !after.is_empty()) {
+                self.note_change(&before, &mut state, inst, None);
+            }
             self.go(state, from, to);
         }
     }

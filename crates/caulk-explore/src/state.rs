@@ -18,7 +18,7 @@ use crate::witness::{Event, Trail};
 pub(crate) struct Round {
     pub header: BlockId,
     pub count: u32,
-    /// Memory when the loop was entered, to see what a round changes.
+    /// Memory when the loop was entered, to see what an iteration changes.
     pub before: Rc<Memory>,
     /// Branches on which an iteration has found the only entry of a table that matches ([`crate::matches`]).
     pub matched: SmallVec<[InstId; 1]>,
@@ -48,7 +48,7 @@ pub(crate) struct State {
     pub passed: u64,
     /// States that differed were merged on the way: the path may be one that no single run takes.
     pub is_blurred: bool,
-    /// It is in, or was in, a round of a loop of which only so much is known as holds for every round.
+    /// It is in, or was in, an iteration of a loop of which only so much is known as holds for every iteration.
     pub is_general: bool,
     /// Calls inside of which an allocation had to fail.
     pub failures: SmallVec<[InstId; 2]>,

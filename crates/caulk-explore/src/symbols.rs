@@ -40,10 +40,10 @@ struct Symbol {
     is_pointer: bool,
 }
 
-/// When an instruction is executed: itself, and the rounds of the loops around it.
+/// When an instruction is executed: itself, and the iterations of the loops around it.
 pub(crate) type Moment = (InstId, SmallVec<[u32; 2]>);
 
-/// Which of the unknowns of one moment.
+/// Which of the unknowns of one program point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Part {
     /// The value of the instruction itself.
@@ -132,7 +132,7 @@ impl Symbols {
         self.fixed(pool, FixedKey::Function(function), 64, Origin::Function(function), true)
     }
 
-    /// The symbol for the `part`-th unknown of an instruction at one moment.
+    /// The symbol for the `part`-th unknown of an instruction at one program point.
     pub(crate) fn at(
         &mut self,
         pool: &mut TermPool,

@@ -1,10 +1,12 @@
 //! What stage two says of stage one's candidates.
 
+use std::ops::AddAssign;
 use std::sync::Arc;
 
 use caulk_ir::{EntityVec, InstId};
 use caulk_program::{FuncId, Marks, Program};
 use caulk_rules::Rule;
+use caulk_solver::SolverStats;
 use caulk_useflow::{Analysis, Candidate, Event as StageOneEvent, Loss, TableMarks, UseflowConfig};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -85,8 +87,8 @@ pub struct Exploration {
 }
 
 impl Exploration {
-    fn add(&mut self, function: FuncId, verdicts: Vec<Verdict>, steps: usize) {
-        self.statistics.steps += steps;
+    fn add(&mut self, function: FuncId, verdicts: Vec<Verdict>, effort: Effort) {
+        self.statistics.effort += effort;
         verdicts.iter().for_each(|v| self.statistics.count(v));
         self.verdicts[function] = verdicts;
     }
@@ -104,7 +106,22 @@ pub struct Statistics {
     pub replayed: usize,
     pub cut: usize,
     pub unexamined: usize,
+    pub effort: Effort,
+}
+
+/// What the search for the candidates of functions took; what their callees took is not in it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Effort {
+    /// Instructions executed.
     pub steps: usize,
+    pub solver: SolverStats,
+}
+
+impl AddAssign for Effort {
+    fn add_assign(&mut self, other: Self) {
+        self.steps += other.steps;
+        self.solver += other.solver;
+    }
 }
 
 impl Statistics {
@@ -134,10 +151,10 @@ pub fn explore(program: &Program, useflow: &UseflowConfig, analysis: &Analysis, 
     }
     let effects = EffectCache::new(program, analysis, config, &[]);
     let world = World::new(program, useflow, analysis, config, &effects);
-    let results: Vec<(Vec<Verdict>, Vec<Vec<Edge>>, usize)> =
+    let results: Vec<(Vec<Verdict>, Vec<Vec<Edge>>, Effort)> =
         functions.par_iter().with_max_len(1).map(|f| explore_function(&world, *f, false)).collect();
-    for (function, (verdicts, _, steps)) in functions.into_iter().zip(results) {
-        exploration.add(function, verdicts, steps);
+    for (function, (verdicts, _, effort)) in functions.into_iter().zip(results) {
+        exploration.add(function, verdicts, effort);
     }
     exploration
 }
@@ -160,15 +177,15 @@ pub fn explore_keeping(
     let world = World { keeping: Some(&keeping), ..World::new(program, useflow, analysis, config, &effects) };
     let explored = |function: FuncId| {
         let work = || {
-            let ((verdicts, _, steps), counts) =
+            let ((verdicts, _, effort), counts) =
                 counted_apart(&world, |world| explore_function(world, function, false));
-            (verdicts, steps, counts)
+            (verdicts, effort, counts)
         };
         (function, keeping.explored(&effects, function, work))
     };
     let results: Vec<(FuncId, Arc<Explored>)> = functions.par_iter().with_max_len(1).map(|f| explored(*f)).collect();
     for (function, explored) in &results {
-        exploration.add(*function, explored.verdicts.clone(), explored.steps);
+        exploration.add(*function, explored.verdicts.clone(), explored.effort);
     }
     let (now, counts) = keeping.end(&effects, &results);
     *kept = now;
@@ -190,15 +207,15 @@ pub fn explore_one(
     verdicts.into_iter().zip(refused).collect()
 }
 
-/// The verdicts of one function's candidates, the branches that refute them if wanted, and the instructions executed.
-fn explore_function(world: &World<'_>, function: FuncId, wants_edges: bool) -> (Vec<Verdict>, Vec<Vec<Edge>>, usize) {
+/// The verdicts of one function's candidates, the branches that refute them if wanted, and what that took.
+fn explore_function(world: &World<'_>, function: FuncId, wants_edges: bool) -> (Vec<Verdict>, Vec<Vec<Edge>>, Effort) {
     let candidates = &world.analysis.reports[function].candidates;
     let mut verdicts = vec![Verdict::Unexamined; candidates.len()];
     let mut refused = vec![Vec::new(); candidates.len()];
-    let Some(body) = world.program.body(function) else { return (verdicts, refused, 0) };
+    let Some(body) = world.program.body(function) else { return (verdicts, refused, Effort::default()) };
     let frame = Frame::new(world.program, function, &body, &|inst| world.depends_on_arguments(function, inst));
     let givens = world.config.rules.all(Rule::CallersConstants, || given_by_callers(world, &frame));
-    let mut steps = 0;
+    let mut effort = Effort::default();
     let mut done = vec![false; candidates.len()];
     for first in 0..candidates.len() {
         if done[first] || !is_examined(&candidates[first]) {
@@ -223,9 +240,9 @@ fn explore_function(world: &World<'_>, function: FuncId, wants_edges: bool) -> (
                 refused[index] = edges.refused(&frame, &candidates[index]);
             }
         }
-        steps += search.machine.steps;
+        effort += Effort { steps: search.machine.steps, solver: search.machine.pool.stats };
     }
-    (verdicts, refused, steps)
+    (verdicts, refused, effort)
 }
 
 fn wanted_by(candidate: &Candidate) -> Wanted {

@@ -31,7 +31,7 @@ const VERSION_TIME: Duration = Duration::from_secs(30);
 ///
 /// `-O1` without passes keeps the marks of scopes and the prototypes of declared functions, which `-O0` leaves out.
 /// Old C that gcc accepts with a warning must not be lost, hence the errors that are taken back.
-/// Nobody asks here what types may alias: without those marks, on every load and store, bitcode is a tenth smaller.
+/// What types may alias is not asked here: without those marks, on every load and store, bitcode is a tenth smaller.
 /// Files of configuration may hold any flag, and which ones clang reads depends on the target that a project names.
 const OUR_FLAGS: [&str; 18] = [
     "--no-default-config",

@@ -120,7 +120,7 @@ fn a_source_deleted_while_it_was_cached_is_missing() {
     assert!(common::reason(&results[0]).contains("no such file"), "{}", common::reason(&results[0]));
 }
 
-/// Whatever stands in an entry, the unit is made anew, the same as before, and the entry is mended.
+/// Whatever stands in an entry, the unit is made again, the same as before, and the entry is fixed.
 fn check_damage(damage: impl Fn(&[u8]) -> Vec<u8>) {
     let project = project();
     let sound = text(run(&project, &[]));

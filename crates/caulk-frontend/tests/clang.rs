@@ -1,4 +1,4 @@
-//! Which clang is used, what it is given, and what becomes of units it refuses.
+//! Which clang is used, what it is given, and the outcome for units it refuses.
 
 mod common;
 

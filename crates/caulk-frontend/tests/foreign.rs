@@ -462,7 +462,7 @@ fn parts_of_initialisers_are_looked_at_up_to_a_bound() {
 
 // Lowering in a child.
 
-/// What becomes of a file of bitcode, and of a source beside it, when the child that lowers the first does this.
+/// The outcome for a file of bitcode, and for a source beside it, when the child that lowers the first does this.
 fn lowered_by(script: &str) -> (String, bool) {
     use std::os::unix::fs::PermissionsExt;
     let project = Project::new(&[("unit.ll", "@x = global i32 1"), ("own.c", "int y;"), ("child", script)]);

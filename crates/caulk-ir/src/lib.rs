@@ -10,6 +10,7 @@
 
 pub mod body;
 pub mod constant;
+pub mod cpp_names;
 pub mod demangle;
 pub mod dominators;
 pub mod entity;

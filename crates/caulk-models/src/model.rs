@@ -176,7 +176,7 @@ impl Model {
     #[must_use]
     pub fn frees_always(&self, root: Root) -> Option<FamilyId> {
         self.effects.iter().find_map(|effect| match effect.kind {
-            EffectKind::Free { what: Place { root: freed, derefs: 0 }, family, .. }
+            EffectKind::Free { what: Place { root: freed, derefs: 0, .. }, family, .. }
                 if freed == root && effect.when.is_always() =>
             {
                 Some(family)

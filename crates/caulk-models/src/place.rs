@@ -16,25 +16,28 @@ pub enum Root {
 
 /// A root and how often it is dereferenced: `p0`, `*p0`, `ret`.
 ///
-/// The place denotes a *value*, a pointer most of the time. `*p0` is the pointer stored where the first argument points to.
+/// The place denotes a *value*, a pointer most of the time. `*p0` is the pointer stored where the first argument points to,
+/// `*p0+4` what is stored 4 bytes behind that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     pub root: Root,
     pub derefs: u8,
+    /// Bytes between where the last dereferenced pointer points to and the value: 0 without a dereference.
+    pub offset: u8,
 }
 
 impl Place {
-    pub const RET: Place = Place { root: Root::Ret, derefs: 0 };
+    pub const RET: Place = Place { root: Root::Ret, derefs: 0, offset: 0 };
 
     #[must_use]
     pub const fn param(index: u8) -> Place {
-        Place { root: Root::Param(index), derefs: 0 }
+        Place { root: Root::Param(index), derefs: 0, offset: 0 }
     }
 
     /// The place one dereference further.
     #[must_use]
     pub const fn deref(self) -> Place {
-        Place { root: self.root, derefs: self.derefs + 1 }
+        Place { root: self.root, derefs: self.derefs + 1, offset: 0 }
     }
 
     /// The parameter it starts at, if it does.
@@ -56,6 +59,15 @@ impl Place {
 /// More dereferences than any C interface has; keeps arithmetic on depths far from overflow.
 const MAX_DEREFS: usize = 4;
 
+/// The number in `*p0+4`.
+fn offset_of(text: &str, derefs: usize) -> Result<u8, String> {
+    if derefs == 0 {
+        return Err("an offset belongs to a value that is stored somewhere, such as `*p0+4`".to_owned());
+    }
+    let bytes = text.trim();
+    bytes.parse().map_err(|_| format!("`{bytes}` is no offset; write a number of bytes up to {}", u8::MAX))
+}
+
 impl FromStr for Place {
     type Err = String;
 
@@ -66,6 +78,10 @@ impl FromStr for Place {
         if derefs > MAX_DEREFS {
             return Err(format!("`{text}` dereferences more than {MAX_DEREFS} times"));
         }
+        let (name, offset) = match name.split_once('+') {
+            Some((name, offset)) => (name.trim_end(), offset_of(offset, derefs).map_err(|e| format!("`{text}`: {e}"))?),
+            None => (name, 0),
+        };
         let root = if name == "ret" {
             Root::Ret
         } else {
@@ -77,7 +93,7 @@ impl FromStr for Place {
                 }
             }
         };
-        Ok(Place { root, derefs: derefs as u8 })
+        Ok(Place { root, derefs: derefs as u8, offset })
     }
 }
 
@@ -87,9 +103,10 @@ impl fmt::Display for Place {
             f.write_str("*")?;
         }
         match self.root {
-            Root::Param(index) => write!(f, "p{index}"),
-            Root::Ret => f.write_str("ret"),
+            Root::Param(index) => write!(f, "p{index}")?,
+            Root::Ret => f.write_str("ret")?,
         }
+        if self.offset > 0 { write!(f, "+{}", self.offset) } else { Ok(()) }
     }
 }
 
@@ -161,10 +178,10 @@ mod tests {
 
     #[test]
     fn places_print_as_they_parse() {
-        for text in ["p0", "*p1", "**p12", "ret", "*ret"] {
+        for text in ["p0", "*p1", "**p12", "ret", "*ret", "*p0+4"] {
             assert_eq!(text.parse::<Place>().unwrap().to_string(), text);
         }
-        for text in ["", "p", "*", "p256", "q0", "p-1", "p0*", "*****p0", "Ret"] {
+        for text in ["", "p", "*", "p256", "q0", "p-1", "p0*", "*****p0", "Ret", "p0+4", "*p0+", "*p0+x", "*p0+256"] {
             assert!(text.parse::<Place>().is_err(), "{text}");
         }
     }

@@ -32,7 +32,7 @@ pub struct Named {
 }
 
 impl Named {
-    /// Equal names are told apart by their order.
+    /// Equal names are distinguished by their order.
     pub(crate) fn new(mut names: Vec<u64>) -> Self {
         let mut seen: FxHashMap<u64, u32> = FxHashMap::default();
         for name in &mut names {

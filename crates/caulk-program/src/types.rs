@@ -80,7 +80,7 @@ impl Types {
         let maps: Vec<EntityVec<StructId, TypeId>> = unifier
             .ids
             .into_iter()
-            .map(|ids| ids.into_iter().map(|id| id.expect("the rounds cover all types")).collect::<Vec<_>>().into())
+            .map(|ids| ids.into_iter().map(|id| id.expect("the iterations cover all types")).collect::<Vec<_>>().into())
             .collect();
         let infos: Vec<TypeInfo> = unifier
             .owners

@@ -185,9 +185,9 @@ impl Walk<'_> {
     /// The value a place of a model stands for before the call.
     fn value_at(&self, call: &CallData, place: &Place) -> Option<Expr> {
         let argument = self.argument(call, place)?;
-        match place.derefs {
-            0 => Some(self.expr(argument)),
-            1 => Some(self.world.location(self.shape, argument).content()),
+        match (place.derefs, place.offset) {
+            (0, _) => Some(self.expr(argument)),
+            (1, 0) => Some(self.world.location(self.shape, argument).content()),
             _ => None,
         }
     }
@@ -198,7 +198,7 @@ impl Walk<'_> {
         if into.is_ret() {
             return self.allocate_value(inst, origin, fact);
         }
-        let Some(argument) = self.argument(call, into).filter(|_| into.derefs == 1) else {
+        let Some(argument) = self.argument(call, into).filter(|_| into.derefs == 1 && into.offset == 0) else {
             return Flow::Abandoned(Reason::UnknownCall { function: self.shape.id, inst });
         };
         let to = self.world.location(self.shape, argument);

@@ -1,4 +1,4 @@
-//! No probe that really leaks is ever proved: programs made by chance are run on small heaps, and what loses a cell must
+//! No probe that really leaks is ever proved: randomly generated programs are run on small heaps, and what loses a cell must
 //! not have been called proved.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]

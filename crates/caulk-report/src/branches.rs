@@ -42,15 +42,18 @@ impl Narrator<'_> {
     ) -> Option<(StepKind, String)> {
         let file = self.sources.get(&site.file);
         let quoted = file.and_then(|f| words::condition(&f, site.line, site.column));
-        let Some(words::Condition { text, statement }) = quoted else {
+        let Some(words::Condition { text, statement, is_part, is_negated }) = quoted else {
             return self.operands(function, body, cond, holds).map(|text| (StepKind::Branch, text));
         };
+        let is_so = (holds != self.is_negated_by_operator(body, function, cond)) != is_negated;
+        let quoted = self.cut(text.clone());
+        if statement == Statement::If && !is_part {
+            return Some((StepKind::Branch, format!("`if ({quoted})` {}", if is_so { TAKEN } else { NOT_TAKEN })));
+        }
         let outcome = match text.as_str() {
             "" => String::new(),
-            text => {
-                let holds = holds != self.is_negated_by_operator(body, function, cond);
-                format!("`{}` {}", self.cut(text.to_owned()), outcome(body, cond, text, holds))
-            }
+            text if is_negated => format!("`{quoted}` {}", true_or_false(text, None, is_so)),
+            text => format!("`{quoted}` {}", true_or_false(text, null_test(body, cond), is_so)),
         };
         let (kind, start) = match (statement, holds) {
             (Statement::Loop, true) => (StepKind::LoopEntered, "the loop goes on"),
@@ -90,14 +93,27 @@ impl Narrator<'_> {
     }
 }
 
-/// How a condition came out. A bare pointer is null or not; anything else is true or false.
-fn outcome(body: &Body, cond: Operand, text: &str, holds: bool) -> &'static str {
-    let compared = cond.value().and_then(|v| match body.insts[v] {
+/// What is said of the condition of an `if` as a whole.
+const TAKEN: &str = "is taken";
+const NOT_TAKEN: &str = "is not taken";
+
+/// Whether the words about a condition say that it does not hold.
+pub(crate) fn is_refusal(text: &str) -> bool {
+    [NOT_TAKEN, "is false", "is null"].iter().any(|end| text.ends_with(end))
+}
+
+/// The comparison with null that a condition is.
+fn null_test(body: &Body, cond: Operand) -> Option<CompareOp> {
+    match body.insts[cond.value()?] {
         Inst::Compare { op, rhs, .. } if body.constant(rhs) == Some(Constant::Null) => Some(op),
         _ => None,
-    });
+    }
+}
+
+/// How a condition came out. A bare pointer is null or not; anything else is true or false.
+fn true_or_false(text: &str, null_test: Option<CompareOp>, holds: bool) -> &'static str {
     let is_bare = !text.contains("==") && !text.contains("!=");
-    match (compared.filter(|_| is_bare), holds) {
+    match (null_test.filter(|_| is_bare), holds) {
         (Some(CompareOp::Ne), true) | (Some(CompareOp::Eq), false) => "is not null",
         (Some(CompareOp::Ne), false) | (Some(CompareOp::Eq), true) => "is null",
         (_, true) => "is true",

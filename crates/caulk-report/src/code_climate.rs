@@ -32,7 +32,7 @@ fn issue(finding: &Finding, number: usize) -> Value {
     json!({
         "type": "issue",
         "check_name": finding.kind.rule(),
-        "description": finding.message_with_advice(),
+        "description": finding.line(),
         "categories": ["Bug Risk"],
         "severity": severity(finding),
         "fingerprint": fingerprint,

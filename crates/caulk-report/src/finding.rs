@@ -311,20 +311,17 @@ impl Finding {
         format!("{} confidence: {}", self.confidence, self.confidence_reason)
     }
 
-    /// The same, for formats of one line a finding: what is usual needs no reason.
-    pub fn certainty_in_short(&self) -> String {
-        match self.confidence {
-            Confidence::High => "high confidence".to_owned(),
-            Confidence::Medium | Confidence::Low => self.certainty(),
-        }
-    }
-
     /// The message, and what to do about it.
     pub fn message_with_advice(&self) -> String {
         match &self.advice {
             Some(advice) => format!("{}; {advice}", self.message()),
             None => self.message(),
         }
+    }
+
+    /// All that is said in one line: the message, what to do, and how sure that is.
+    pub fn line(&self) -> String {
+        format!("{}; {}", self.message_with_advice(), self.certainty())
     }
 
     /// The message of the place of loss, on one line and understandable without the rest.

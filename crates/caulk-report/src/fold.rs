@@ -17,7 +17,7 @@ pub(crate) fn kept(steps: &[Step], max: usize) -> Vec<usize> {
     kept
 }
 
-/// Of a path that no engine executed as one, leaves out conditions that come out both ways: which of the two a run would take is
+/// Of a path that no engine executed as one, leaves out conditions that come out both true and false: which of the two a run would take is
 /// not known.
 pub(crate) fn drop_contradictions(steps: &mut Vec<Step>) {
     let condition = |step: &Step| {

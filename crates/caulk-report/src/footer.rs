@@ -13,7 +13,8 @@ pub(crate) fn lines(report: &Report) -> Vec<String> {
     let known = report.findings.iter().filter(|f| f.baseline == Some(BaselineState::Unchanged)).count();
     lines.extend(match &report.changed_since {
         Some(since) => {
-            let what = format!("known: no line of the path changed since {since}, or in the baseline");
+            let or = if report.has_baseline { ", or they are in the baseline" } else { "" };
+            let what = format!("known: no line of the path changed since {since}{or}");
             more(known, &what, "without --changed-since all are shown")
         }
         None => more(known, "in the baseline", "without --baseline all are shown"),

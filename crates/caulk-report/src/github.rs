@@ -17,7 +17,7 @@ pub fn render(report: &Report) -> String {
             let _ = write!(text, ",col={}", site.column);
         }
         let title = format!("caulk: {}", finding.rules());
-        let message = format!("{}; {}", finding.message_with_advice(), finding.certainty_in_short());
+        let message = finding.line();
         let _ = writeln!(text, ",title={}::{}", property(&title), data(&message));
     }
     text

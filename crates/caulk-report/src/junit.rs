@@ -13,7 +13,7 @@ pub fn render(report: &Report) -> String {
     let counts = format!("tests=\"{tests}\" failures=\"{}\" errors=\"{}\"", leaks.len(), lost.len());
     let _ = writeln!(text, "<testsuites name=\"caulk\" {counts}>\n<testsuite name=\"caulk\" {counts}>");
     for finding in &leaks {
-        let message = escape(&finding.message_with_advice());
+        let message = escape(&finding.line());
         let failure = format!("<failure type=\"{}\" message=\"{message}\">", finding.kind.rule());
         let _ = writeln!(text, "{}\n{failure}{}</failure>\n</testcase>", test_case(finding), escape(&steps(finding)));
     }

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use caulk_ir::cpp_names::shortened;
 use caulk_ir::{Body, CompareOp, Constant, Inst, InstId, Operand};
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
@@ -12,6 +13,8 @@ use crate::config::ReportConfig;
 use crate::finding::{Call, Confidence, Finding, Kind, MEMORY, Site, Step, StepKind};
 use crate::fold;
 use crate::grounds;
+use crate::ladder;
+use crate::layout::ELLIPSIS;
 use crate::reason::Reason;
 use crate::sites::Sites;
 use crate::source::Sources;
@@ -69,13 +72,17 @@ impl<'a> Narrator<'a> {
         let (reason, returns_zero) = (story.reason(evidence), story.returns_zero());
         let loss = self.loss(candidate);
         let loss = evidence.left_at.and_then(|jump| self.statement(candidate, jump, &loss)).unwrap_or(loss);
-        story.tell(evidence, &allocation, &loss, &reason.text());
+        let goto = evidence.left_at.and_then(|jump| self.goto(candidate, jump, &loss));
+        story.tell(evidence, &allocation, (&loss, goto.as_ref()), &reason.text());
         let mut steps = story.steps;
         if !evidence.is_one_path {
             fold::drop_contradictions(&mut steps);
         }
+        ladder::fold(&mut steps, self.sources);
         let steps = self.shortened(steps);
-        let advice = evidence.freed_at.and_then(|free| self.advice(candidate, free, variable.as_deref(), &loss));
+        let before = goto.as_ref().map_or(&loss, |(site, _)| site);
+        let advice =
+            evidence.freed_at.and_then(|free| self.advice(candidate, free, variable.as_deref(), (before, &loss)));
         let (confidence, why) = match self.sites.is_system(&loss.file) {
             true => (Confidence::Low, "it is lost in a system header"),
             false => (evidence.confidence, evidence.reason),
@@ -129,21 +136,50 @@ impl<'a> Narrator<'a> {
 
     /// The statement that leads to the closing brace of a function: where several returns are one in what was compiled.
     fn statement(&self, candidate: &Candidate, jump: InstId, loss: &Site) -> Option<Site> {
-        let starts_with = |site: &Site, words: &[&[u8]]| {
-            let file = self.sources.get(&site.file);
-            file.is_some_and(|f| words::token(&f, site.line, site.column).is_some_and(|token| words.contains(&token)))
-        };
         let site = self.sites.of(candidate.function, jump);
-        let is_statement = starts_with(&site, &[b"return", b"goto", b"break", b"continue"]);
-        (is_statement && starts_with(loss, &[b"}"])).then_some(site)
+        let is_statement = self.starts_with(&site, &[b"return", b"goto", b"break", b"continue"]);
+        (is_statement && self.starts_with(loss, &[b"}"])).then_some(site)
     }
 
-    /// What to do, as another path of the same function does it.
-    fn advice(&self, candidate: &Candidate, free: InstId, variable: Option<&str>, loss: &Site) -> Option<String> {
+    /// The `goto` that leads to a return, and its label.
+    fn goto(&self, candidate: &Candidate, jump: InstId, loss: &Site) -> Option<(Site, String)> {
+        let site = self.sites.of(candidate.function, jump);
+        let is_goto =
+            site.line < loss.line && self.starts_with(&site, &[b"goto"]) && self.starts_with(loss, &[b"return"]);
+        let file = self.sources.get(&site.file).filter(|_| is_goto)?;
+        let label = words::label(&file, site.line, site.column)?;
+        Some((site, label))
+    }
+
+    fn starts_with(&self, site: &Site, words: &[&[u8]]) -> bool {
+        let file = self.sources.get(&site.file);
+        file.is_some_and(|f| words::token(&f, site.line, site.column).is_some_and(|token| words.contains(&token)))
+    }
+
+    /// What to do, as another path of the same function does it: before the loss, or before the `goto` that passes over that.
+    fn advice(
+        &self,
+        candidate: &Candidate,
+        free: InstId,
+        variable: Option<&str>,
+        (goto, loss): (&Site, &Site),
+    ) -> Option<String> {
         let example = self.sites.of(candidate.function, free);
         let what = variable.map_or_else(|| "the memory".to_owned(), |name| format!("`{name}`"));
+        let is_passed_over = goto.line < example.line && example.line < loss.line;
+        let place = if is_passed_over { goto } else { loss };
         let is_other = example.file == loss.file && example.line > 0 && example.line != loss.line;
-        is_other.then(|| format!("free {what} before line {}, as line {} does", loss.line, example.line))
+        let verb = self.verb(candidate);
+        is_other.then(|| format!("{verb} {what} before line {}, as line {} does", place.line, example.line))
+    }
+
+    /// How memory of a family is given back, in one word.
+    fn verb(&self, candidate: &Candidate) -> &'static str {
+        match self.models.family(candidate.family).name.as_str() {
+            "delete" => "delete",
+            "delete[]" => "delete[]",
+            _ => "free",
+        }
     }
 
     fn at_home(&self, function: FuncId, inst: InstId) -> Option<Site> {
@@ -200,7 +236,7 @@ impl<'a> Narrator<'a> {
     fn field_name(&self, (ty, offset): Slot) -> String {
         let (unit, structure) = self.program.struct_type(ty);
         let field = structure.field_at(offset).and_then(|f| f.name).map_or("?", |n| unit.str(n));
-        format!("{}.{field}", self.program.type_name(ty))
+        format!("{}.{field}", shortened(self.program.type_name(ty)))
     }
 
     /// Whether a branch of the path is the failure of another allocation.
@@ -229,12 +265,16 @@ impl<'a> Narrator<'a> {
         fold::kept(&steps, self.config.max_steps).into_iter().map(|i| steps[i].clone()).collect()
     }
 
-    /// A condition no longer than fits a line.
+    /// A condition no longer than fits a line: what is left out is the middle, as a comparison decides at its end.
     pub(crate) fn cut(&self, text: String) -> String {
-        match text.char_indices().nth(self.config.max_condition) {
-            Some((at, _)) => format!("{}...", &text[..at]),
-            None => text,
+        let characters: Vec<char> = text.chars().collect();
+        let max = self.config.max_condition;
+        if characters.len() <= max {
+            return text;
         }
+        let kept = max.saturating_sub(ELLIPSIS.len());
+        let (start, end) = (&characters[..kept - kept / 2], &characters[characters.len() - kept / 2..]);
+        [start.iter().collect::<String>(), ELLIPSIS.to_owned(), end.iter().collect()].concat()
     }
 }
 
@@ -275,7 +315,13 @@ impl Story<'_, '_> {
         })
     }
 
-    fn tell(&mut self, evidence: &Evidence, allocation: &Call, loss: &Site, reason: &str) {
+    fn tell(
+        &mut self,
+        evidence: &Evidence,
+        allocation: &Call,
+        (loss, goto): (&Site, Option<&(Site, String)>),
+        reason: &str,
+    ) {
         let text = format!("{} is allocated by {}", self.subject(), allocation.callee);
         let allocated = Step { kind: StepKind::Allocated, site: allocation.site.clone(), text, detail: false };
         for step in &evidence.witness {
@@ -304,6 +350,10 @@ impl Story<'_, '_> {
         }
         if !self.steps.contains(&allocated) {
             self.steps.insert(0, allocated);
+        }
+        if let Some((site, label)) = goto {
+            let text = format!("goes to `{label}`");
+            self.add(Step { kind: StepKind::Branch, site: site.clone(), text, detail: false });
         }
         let text = format!("{} is leaked: {reason}", self.subject());
         self.steps.push(Step { kind: StepKind::Leaked, site: loss.clone(), text, detail: false });

@@ -104,7 +104,7 @@ fn by_folder(findings: &[&Finding]) -> Vec<String> {
         sorted.iter().take(MAX_FOLDERS).map(|(folder, count)| format!("{count:>6}  {folder}/")).collect();
     if sorted.len() > MAX_FOLDERS {
         let others: usize = sorted[MAX_FOLDERS..].iter().map(|(_, count)| count).sum();
-        lines.push(format!("{others:>6}  in {} more folders", sorted.len() - MAX_FOLDERS));
+        lines.push(format!("{others:>6}  in {}", count(sorted.len() - MAX_FOLDERS, "more folder", "more folders")));
     }
     for line in &mut lines {
         // The top folder has no name.

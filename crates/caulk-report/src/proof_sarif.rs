@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::finding::Site;
+use crate::overview::count;
 use crate::proof::{Proof, ProofTrace, ProofVerdict, ProvedFunction};
 use crate::sarif_parts;
 use crate::source::Sources;
@@ -47,7 +48,8 @@ fn of_function(function: &ProvedFunction, sources: &Sources) -> Vec<Value> {
     };
     match function.verdict {
         ProofVerdict::Proved => {
-            whole("pass", format!("{} loses no memory ({} probes proved).", function.name, function.probes))
+            let probes = count(function.probes, "probe", "probes");
+            whole("pass", format!("{} loses no memory ({probes} proved).", function.name))
         }
         ProofVerdict::Outside => {
             let why = function.traces.first().map_or("", |t| t.because.as_str());

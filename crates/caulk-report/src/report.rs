@@ -51,12 +51,42 @@ pub struct Refuted {
     pub count: usize,
 }
 
+/// Questions about conditions of candidates' paths, by the layer of the solver that answered them, from the cheapest to Z3.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SolverCounts {
+    /// Conditions that paths were extended by.
+    pub conditions: u64,
+    /// Of the conditions: they followed from what was known.
+    pub implied: u64,
+    /// Of the conditions: they are false, or the opposite of an earlier one.
+    pub refuted_apparently: u64,
+    /// Of the conditions: intervals, bits, equalities and exclusions refuted them.
+    pub refuted_by_domains: u64,
+    /// Whether all conditions of a path hold together, as one question.
+    pub paths: u64,
+    /// Of the paths: the conditions contradicted each other already.
+    pub paths_refuted: u64,
+    /// Of the paths: an example for an earlier question holds here too, or could be changed to.
+    pub paths_by_example: u64,
+    /// Of the paths: Z3 was asked the same before.
+    pub paths_remembered: u64,
+    /// Z3 found an example.
+    pub z3_satisfiable: u64,
+    /// Z3 showed that there is none.
+    pub z3_unsatisfiable: u64,
+    /// Z3 reached its resource limit.
+    pub z3_unknown: u64,
+}
+
 /// What the run cost and came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Statistics {
     pub units: usize,
     pub functions: usize,
+    /// Functions that stage one did not follow any memory through: they neither move pointers nor call what has an effect.
+    pub functions_skipped: usize,
     pub candidates: usize,
     pub confirmed: usize,
     /// Of those confirmed, how many have a path that was executed alone, merged with no other, and holds.
@@ -65,6 +95,7 @@ pub struct Statistics {
     pub refuted: Vec<Refuted>,
     /// Candidates that a budget left undecided.
     pub undecided: usize,
+    pub solver: SolverCounts,
     /// How often each rule of the engines did something, by name (`caulk rules` lists them all).
     #[serde(default)]
     pub rules: BTreeMap<String, u64>,
@@ -98,6 +129,10 @@ pub struct Report {
     #[serde(skip)]
     #[schemars(skip)]
     pub run: Run,
+    /// Findings were compared with a baseline.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub has_baseline: bool,
     /// The commit that findings are compared with: those that touch no line changed since then count as known.
     pub changed_since: Option<String>,
 }
@@ -147,6 +182,7 @@ impl Report {
             functions_cut: Vec::new(),
             statistics: Statistics::default(),
             run: Run::default(),
+            has_baseline: choices.baseline.is_some(),
             changed_since: choices.scope.changed.as_ref().map(|changed| changed.since.clone()),
         }
     }

@@ -63,6 +63,8 @@ proptest! {
         let file = SourceFile::new(text);
         for (line, column) in places {
             let _ = words::condition(&file, line, column);
+            let _ = words::rung(&file, line, column);
+            let _ = words::label(&file, line, column);
             let _ = words::switch(&file, line, column);
             let _ = words::assignee(&file, line, column);
         }

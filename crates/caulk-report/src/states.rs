@@ -94,6 +94,7 @@ impl Narrator<'_> {
     fn statement_words(&self, function: FuncId, inst: InstId) -> String {
         let kind = self.sites.body(function).map(|body| match &body.insts[inst] {
             Inst::Return { .. } => "return",
+            Inst::Branch { .. } => "the allocation failed",
             Inst::ScopeEnd { .. } | Inst::ScopeStart { .. } | Inst::Unbind { .. } => "end of scope",
             _ => "assignment",
         });

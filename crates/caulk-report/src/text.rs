@@ -55,7 +55,7 @@ pub fn short(report: &Report) -> String {
     let mut text = String::new();
     for finding in report.counted() {
         let Finding { loss, .. } = finding;
-        let line = format!("{loss}: {} [{}]; {}", finding.message(), finding.rules(), finding.certainty_in_short());
+        let line = format!("{loss}: {} [{}]; {}", finding.message(), finding.rules(), finding.certainty());
         let _ = writeln!(text, "{}", terminal::line(&line));
     }
     text

@@ -35,7 +35,7 @@ impl WitnessStep {
 #[derive(Clone, Debug)]
 pub struct Evidence {
     pub witness: Vec<WitnessStep>,
-    /// An engine executed it as one path. Else it is made of several, and may take a condition both ways.
+    /// An engine executed it as one path. Else it is made of several, and may have a condition come out both true and false.
     pub is_one_path: bool,
     /// Where the last holder goes on this path, if an engine followed it.
     pub place: Option<InstId>,
@@ -81,7 +81,7 @@ pub fn confirmed(candidate: &Candidate, witness: &Witness) -> Evidence {
             Passed::Overwritten => WitnessEvent::Object(Event::Overwritten),
             Passed::OutOfScope => WitnessEvent::Object(Event::OutOfScope),
             Passed::FreedWithHolder => WitnessEvent::Object(Event::FreedWithHolder),
-            // Which way a callee went shows in what is asked about its result, or is told branch by branch.
+            // Which path a callee took shows in what is asked about its result, or is told branch by branch.
             Passed::Part(..) => return None,
         };
         Some(WitnessStep { function, inst, event, is_detail: !is_essential })
@@ -116,7 +116,7 @@ pub fn confirmed(candidate: &Candidate, witness: &Witness) -> Evidence {
 }
 
 /// Adds the calls that may take the object and do not, which only stage one notes, if its path is part of this one: it takes
-/// every branch of stage one's path the same way.
+/// every branch of stage one's path as well.
 fn with_not_taken(mut steps: Vec<WitnessStep>, candidate: &Candidate) -> Vec<WitnessStep> {
     let trail = trail(candidate);
     let is_branch = |step: &&WitnessStep| matches!(step.event, WitnessEvent::Branch(_));

@@ -2,8 +2,8 @@
 //!
 //! clang places the branch of an `if` at the first token of its condition, those of loops and switches at the keyword,
 //! and that of a left side of `&&` or `||` at the operator. It branches on the operand of `!`, and part by part; only for
-//! loops it works out the whole condition and branches on that. What is quoted here is true where the first successor is
-//! taken.
+//! loops it works out the whole condition and branches on that. What is quoted here, as it is written, is true where the first
+//! successor is taken, or the other one if it is negated.
 
 use crate::source::SourceFile;
 use crate::tokens::{Token, TokenKind};
@@ -17,9 +17,13 @@ pub(crate) enum Statement {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Condition {
-    /// Empty for loops that go over a range or have no condition.
+    /// As it is written. Empty for loops that go over a range or have no condition.
     pub text: String,
     pub statement: Statement,
+    /// An operand of `&&`, `||` or a comma.
+    pub is_part: bool,
+    /// `!` stands before what is branched on.
+    pub is_negated: bool,
 }
 
 /// The condition that is branched on at a place.
@@ -27,10 +31,30 @@ pub(crate) fn condition(file: &SourceFile, line: u32, column: u32) -> Option<Con
     let words = Words { text: file.bytes(), tokens: file.tokens() };
     let at = words.index_at(file.offset(line, column)?)?;
     let (range, statement) = words.condition(at)?;
-    let is_whole = statement == Statement::Loop;
-    let (start, end) = if is_whole { range } else { words.rightmost_leaf(range) };
-    let text = words.quote(start, end);
-    (is_whole || !text.is_empty()).then_some(Condition { text, statement })
+    if statement == Statement::Loop {
+        let text = words.quote(range.0, range.1);
+        return Some(Condition { text, statement, is_part: false, is_negated: false });
+    }
+    let leaf = words.rightmost_leaf(range);
+    let text = words.quote(leaf.start, leaf.end);
+    let is_part = words.is_operator(at) || leaf.is_part;
+    (!text.is_empty()).then_some(Condition { text, statement, is_part, is_negated: leaf.is_negated })
+}
+
+/// The `if` that a branch at a place belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rung {
+    /// Where it stands, by its number among the tokens.
+    pub keyword: usize,
+    /// `else` stands before it.
+    pub is_else: bool,
+}
+
+/// The `if` whose condition a place is in.
+pub(crate) fn rung(file: &SourceFile, line: u32, column: u32) -> Option<Rung> {
+    let words = Words { text: file.bytes(), tokens: file.tokens() };
+    let keyword = words.if_around(words.index_at(file.offset(line, column)?)?)?;
+    Some(Rung { keyword, is_else: words.before(keyword) == b"else" })
 }
 
 /// What a switch at a place is about, and the labels of its cases in order.
@@ -53,11 +77,26 @@ pub(crate) fn assignee(file: &SourceFile, line: u32, column: u32) -> Option<Stri
     Some(words.quote(start, at)).filter(|t| !t.is_empty())
 }
 
+/// The label that the `goto` at a place names.
+pub(crate) fn label(file: &SourceFile, line: u32, column: u32) -> Option<String> {
+    let words = Words { text: file.bytes(), tokens: file.tokens() };
+    let at = words.index_at(file.offset(line, column)?).filter(|at| words.get(*at) == b"goto")?;
+    words.tokens.get(at + 1).filter(|t| t.kind == TokenKind::Word).map(|_| words.quote(at + 1, at + 2))
+}
+
 /// The word or sign at a place.
 pub(crate) fn token(file: &SourceFile, line: u32, column: u32) -> Option<&[u8]> {
     let words = Words { text: file.bytes(), tokens: file.tokens() };
     let at = words.index_at(file.offset(line, column)?)?;
     words.tokens.get(at).map(|token| &file.bytes()[token.start..token.end])
+}
+
+/// The last part of a condition, as it is written.
+struct Leaf {
+    start: usize,
+    end: usize,
+    is_part: bool,
+    is_negated: bool,
 }
 
 struct Words<'a> {
@@ -180,20 +219,46 @@ impl Words<'_> {
         (at < operator).then_some(at)
     }
 
-    /// The part of a condition that is branched on last: after the last `&&` or `||`, without parentheses and `!` around.
-    fn rightmost_leaf(&self, (mut start, end): (usize, usize)) -> (usize, usize) {
-        let mut end = end;
+    /// The part of a condition that is branched on last: after the last `&&` or `||`.
+    fn rightmost_leaf(&self, (mut start, mut end): (usize, usize)) -> Leaf {
+        let mut leaf = Leaf { start, end, is_part: false, is_negated: false };
+        // Parentheses and `!` around it are looked through: there may be further operators inside.
         loop {
-            let last = self.at_depth_0(start, end).filter(|i| matches!(self.get(*i), b"&&" | b"||" | b",")).last();
+            let last = self.at_depth_0(start, end).filter(|i| self.is_operator(*i) || self.get(*i) == b",").last();
             if let Some(operator) = last {
                 start = operator + 1;
+                leaf = Leaf { start, end, is_part: true, is_negated: false };
             }
             if self.get(start) == b"(" && self.close_of(start) == end.checked_sub(1) {
                 (start, end) = (start + 1, end - 1);
             } else if self.get(start) == b"!" && self.is_one_operand(start + 1, end) {
                 start += 1;
+                leaf.is_negated = !leaf.is_negated;
             } else if last.is_none() {
-                return (start, end);
+                return leaf;
+            }
+        }
+    }
+
+    fn is_operator(&self, at: usize) -> bool {
+        matches!(self.get(at), b"&&" | b"||")
+    }
+
+    /// The keyword of the `if` in whose parentheses a token stands.
+    fn if_around(&self, mut at: usize) -> Option<usize> {
+        loop {
+            match self.before(at) {
+                b")" | b"]" => at = self.open_of(at - 1)?,
+                b"(" => {
+                    let open = at - 1;
+                    match self.keyword_before(open).map(|keyword| (keyword, self.get(keyword))) {
+                        Some((keyword, b"if")) => return Some(keyword),
+                        Some(_) => return None,
+                        None => at = open,
+                    }
+                }
+                b"{" | b"}" | b"" => return None,
+                _ => at -= 1,
             }
         }
     }
@@ -319,7 +384,7 @@ mod tests {
     #[test]
     fn conditions_of_statements() {
         is("if (@x > 3) return;", "x > 3", Statement::If);
-        is("if (@!p)", "p", Statement::If);
+        is("if (@!p)", "!p", Statement::If);
         is("if (@(p = f(1, ')')) == NULL)", "(p = f(1, ')')) == NULL", Statement::If);
         is("@while (a--) {}", "a--", Statement::Loop);
         is("@for (int i = 0; i < b; i++) {}", "i < b", Statement::Loop);
@@ -337,11 +402,44 @@ mod tests {
         is(&text.replace("&&", "@&&"), "a > 3", Statement::Other);
         is(&text.replace("||", "@||"), "b == 2", Statement::Other);
         is(&text.replace("(a", "(@a"), "strcmp(s, \"x\") == 0", Statement::If);
-        is("while ((a || !b) @&& c)", "b", Statement::Other);
+        is("while ((a || !b) @&& c)", "!b", Statement::Other);
         is("x = f(a) @&& b;", "f(a)", Statement::Other);
         is("if (@!a == b)", "!a == b", Statement::If);
-        is("if (@!a->b[2].c(3))", "a->b[2].c(3)", Statement::If);
+        is("if (@!a->b[2].c(3))", "!a->b[2].c(3)", Statement::If);
         is("return p @|| q;", "p", Statement::Other);
+    }
+
+    #[test]
+    fn negation_and_parts() {
+        let shape = |marked: &str| {
+            let (line, column) = place(marked);
+            let file = SourceFile::new(marked.replace('@', "").into_bytes());
+            condition(&file, line, column).map(|c| (c.text, c.is_part, c.is_negated))
+        };
+        let shown = |text: &str, is_part, is_negated| Some((text.to_owned(), is_part, is_negated));
+        assert_eq!(shape("if (@!p)"), shown("!p", false, true));
+        assert_eq!(shape("if (@!!p)"), shown("!!p", false, false));
+        assert_eq!(shape("if (@!(a == b))"), shown("!(a == b)", false, true));
+        assert_eq!(shape("if (@!(a && b))"), shown("b", true, false));
+        assert_eq!(shape("if (@a && !b)"), shown("!b", true, true));
+        assert_eq!(shape("if (a @|| b)"), shown("a", true, false));
+        assert_eq!(shape("if (@(p = f()))"), shown("(p = f())", false, false));
+    }
+
+    #[test]
+    fn rungs_of_a_ladder() {
+        let at = |marked: &str| {
+            let (line, column) = place(marked);
+            let file = SourceFile::new(marked.replace('@', "").into_bytes());
+            rung(&file, line, column).map(|rung| (rung.keyword, rung.is_else))
+        };
+        assert_eq!(at("if (@a) x; else if (b) y;"), Some((0, false)));
+        assert_eq!(at("if (a) x; else if (@b) y;"), Some((7, true)));
+        assert_eq!(at("if (a) x; else if (f(b, (c)) @&& d) y;"), Some((7, true)));
+        assert_eq!(at("if (a) x; else { if (@b) y; }"), Some((8, false)));
+        assert_eq!(at("while (@b) y;"), None);
+        assert_eq!(at("x = @b ? 1 : 2;"), None);
+        assert_eq!(at("@"), None);
     }
 
     #[test]

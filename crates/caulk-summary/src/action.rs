@@ -218,7 +218,7 @@ pub struct Summary {
     pub room: Option<Room>,
     /// Values the caller knows that may be overwritten (not counting what `actions` store).
     pub overwritten: Vec<AccessPath>,
-    /// Some told guard is sure only when the result says that nothing was done; otherwise it is most likely so.
+    /// Some return guard is sure only when the result says that nothing was done; otherwise it is most likely so.
     pub loosely_told: bool,
     /// Has effects beyond its actions: writes memory, prints, depends on more than its arguments.
     pub impure: bool,

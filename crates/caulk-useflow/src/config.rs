@@ -25,7 +25,7 @@ pub struct UseflowConfig {
     pub max_objects: usize,
     /// Actions of one summary. Of an argument of which more would have to be said it says only that unknown code has it.
     pub max_actions: usize,
-    /// Rounds over a component of the call graph; summaries that still change then count as cut, and say of arguments that are not
+    /// Iterations over a component of the call graph; summaries that still change then count as cut, and say of arguments that are not
     /// freed or kept for certain only that unknown code has them.
     pub max_rounds: usize,
     /// Calls shown on the way to an allocation.

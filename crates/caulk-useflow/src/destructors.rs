@@ -92,17 +92,14 @@ fn missed_fields(
     let is_new = |destroyed: &&Destroyed| comes_from_maker(world.program, analysis, function, destroyed);
     for destroyed in destroyed.filter(|destroyed| !destroyed.is_seen_to && !is_new(destroyed)) {
         let Some(fields) = owned.get(&destroyed.ty) else { continue };
-        let base = freed_structure(summarizer, destroyed.call).filter(|base| is_given(summarizer, *base));
+        let base = given_structure(summarizer, destroyed);
         let mut missed: Vec<(Slot, Origin)> = fields.clone();
         missed.retain(|(slot, _)| {
             // What nothing frees at all may be another's, where the contents go elsewhere.
             let is_owning = table.is_freed(slot) || (destroyed.frees_fields && !flows.is_taken(*slot));
             is_owning
                 && !is_head(world.program, analysis, function, slot)
-                && match base {
-                    Some(base) => is_lost_with(summarizer, base, slot.1, destroyed.call),
-                    None => !destroyed.touched.contains(&slot.1),
-                }
+                && is_lost_with_its_structure(summarizer, destroyed, *slot)
         });
         let freed = fields_freed(analysis, function, destroyed.ty);
         // A function that frees fewer fields than it leaves is not the one that sees to them: one is named, for a reader to judge.
@@ -134,7 +131,7 @@ fn missed_fields(
 
 /// Whether a function frees a field of nodes that lead to each other: then what it frees without that is the head of their list, which
 /// holds nothing else.
-fn is_head(program: &Program, analysis: &Analysis, function: FuncId, slot: &Slot) -> bool {
+pub(crate) fn is_head(program: &Program, analysis: &Analysis, function: FuncId, slot: &Slot) -> bool {
     let leads_on = |field: &caulk_program::FieldInfo| field.target == Some(slot.0);
     let is_freed = analysis.reports[function].slots.freed.contains(slot);
     is_freed && program.type_info(slot.0).fields.iter().any(leads_on)
@@ -162,6 +159,19 @@ fn is_freed_by_callers(world: &World<'_>, analysis: &Analysis, function: FuncId,
 /// How many fields of a structure a function frees.
 fn fields_freed(analysis: &Analysis, function: FuncId, ty: TypeId) -> usize {
     analysis.reports[function].slots.freed.iter().filter(|slot| slot.0 == ty).count()
+}
+
+/// The structure that is freed, if it was there on entry.
+fn given_structure(summarizer: &mut Summarizer<'_>, destroyed: &Destroyed) -> Option<ValueId> {
+    freed_structure(summarizer, destroyed.call).filter(|base| is_given(summarizer, *base))
+}
+
+/// Whether what a field holds goes with its structure, as far as the function tells.
+pub(crate) fn is_lost_with_its_structure(summarizer: &mut Summarizer<'_>, destroyed: &Destroyed, slot: Slot) -> bool {
+    match given_structure(summarizer, destroyed) {
+        Some(base) => is_lost_with(summarizer, base, slot.1, destroyed.call),
+        None => !destroyed.touched.contains(&slot.1),
+    }
 }
 
 /// The structure that a call frees for certain.

@@ -36,7 +36,7 @@ pub struct ObjectStory {
     pub is_hidden: bool,
     /// How the result of the call tells that it exists: `!= 0`.
     pub told: Option<String>,
-    /// Bounds were reached: ways were merged.
+    /// Bounds were reached: paths were merged.
     pub cut: bool,
     /// In the order of their lines, alike ones once.
     pub ends: Vec<StoryEnd>,
@@ -45,7 +45,7 @@ pub struct ObjectStory {
 /// Its outcome on some paths through the function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoryEnd {
-    /// Where these ways end: a return, or the allocation again.
+    /// Where these paths end: a return, or the allocation again.
     pub line: u32,
     pub is_round_of_loop: bool,
     pub verdict: Verdict,
@@ -258,7 +258,7 @@ impl Teller<'_, '_> {
         }
     }
 
-    /// Adds an end, unless there is one like it by a shorter way.
+    /// Adds an end, unless there is one like it by a shorter path.
     fn add_end(
         &self,
         ends: &mut Vec<StoryEnd>,

@@ -1,4 +1,4 @@
-//! Fields that are full as long as their structure lives: whoever makes such a structure fills the field, and nothing ever empties it.
+//! Fields that are full as long as their structure lives: every function that makes such a structure fills the field, and nothing ever empties it.
 //!
 //! A function that finds such a structure in memory and fills the field again loses what it held.
 

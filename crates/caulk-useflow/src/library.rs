@@ -173,7 +173,7 @@ fn ensured(model: &Model) -> Vec<Relation> {
 /// Says what is given whenever the call returns: pointers that lead somewhere, numbers in a range.
 fn add_demands(summary: &mut Summary, model: &Model, declaration: &Function) {
     for comparison in &model.ensures {
-        let (Place { root: Root::Param(param), derefs: 0 }, Guard::Given(_, relation)) =
+        let (Place { root: Root::Param(param), derefs: 0, .. }, Guard::Given(_, relation)) =
             (comparison.place, guard_of_comparison(*comparison))
         else {
             continue;
@@ -234,7 +234,7 @@ fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Gu
             let to = path(holder).then(Offset::Any, None);
             summary.actions.push(action(value(what), Destination::Store(to), guard));
         }
-        EffectKind::Call { function: Place { root: Root::Param(param), derefs: 0 }, with, later: false } => {
+        EffectKind::Call { function: Place { root: Root::Param(param), derefs: 0, .. }, with, later: false } => {
             let args = with.iter().map(passed).collect();
             summary.calls.push(ParamCall { param: u32::from(*param), args, open: true });
         }
@@ -291,7 +291,8 @@ fn path(place: &Place) -> AccessPath {
         Root::Param(index) => PathRoot::Param(u32::from(index)),
         Root::Ret => PathRoot::Return,
     };
-    (0..place.derefs).fold(AccessPath::root(root), |path, _| path.then(Offset::ZERO, None))
+    let offset = |step| if step + 1 == place.derefs { Offset::Known(i64::from(place.offset)) } else { Offset::ZERO };
+    (0..place.derefs).fold(AccessPath::root(root), |path, step| path.then(offset(step), None))
 }
 
 /// A conjunction becomes the one atom that decides most: what the caller gives (`realpath(p, NULL)`), else what it is told.

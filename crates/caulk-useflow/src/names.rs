@@ -1,8 +1,9 @@
 //! What the source calls values, places in memory and the functions that are called.
 
+use caulk_ir::cpp_names::shortened;
 use caulk_ir::{Body, Inst, InstId, Operand, VarId};
-use caulk_memory::{Cell, PathStep, ValueId, ValueNode, ValueTable};
-use caulk_program::{FuncId, Program};
+use caulk_memory::{Cell, Offset, PathStep, ValueId, ValueNode, ValueTable};
+use caulk_program::{FieldInfo, FuncId, Program, TypeId};
 use caulk_summary::print;
 use rustc_hash::FxHashMap;
 
@@ -46,8 +47,28 @@ impl<'a> Names<'a> {
     /// A place in memory, as the source would write it: `menu->items`.
     pub(crate) fn cell(&self, values: &ValueTable, cell: Cell) -> Option<String> {
         let (base, is_address) = self.value(values, cell.base)?;
-        let step = PathStep { offset: cell.offset, field: values.field(cell) };
-        Some(print::step(self.program, base, is_address, &step))
+        let field = values.field(cell).or_else(|| self.declared_field(values, cell));
+        Some(print::step(self.program, base, is_address, &PathStep { offset: cell.offset, field }))
+    }
+
+    /// A field that no access in this function names: by the structure that what holds its address is declared to point to.
+    fn declared_field(&self, values: &ValueTable, cell: Cell) -> Option<(TypeId, u64)> {
+        let Offset::Known(offset) = cell.offset else { return None };
+        let ty = match values.node(cell.base) {
+            ValueNode::Load(base, at) => {
+                let (holder, at) = values.field(Cell { base, offset: at })?;
+                let field = self.program.type_info(holder).fields.iter().find(|field| field.offset == at)?;
+                field.target.filter(|_| field.pointee.depth == 1)?
+            }
+            ValueNode::Opaque(inst) => {
+                let pointee = self.body.vars[*self.bound.get(&inst)?].pointee;
+                let target = pointee.target.filter(|_| pointee.depth == 1)?;
+                self.program.resolve_struct(self.program.function(self.function).unit, target)
+            }
+            _ => return None,
+        };
+        let is_named = |field: &FieldInfo| field.offset as i64 == offset && !field.is_base && !field.is_vptr;
+        self.program.type_info(ty).fields.iter().any(is_named).then_some((ty, offset as u64))
     }
 
     /// A value, and whether its text stands for a variable whose address the value is.
@@ -77,8 +98,12 @@ impl<'a> Names<'a> {
     pub(crate) fn callee(&self, call: InstId) -> Option<String> {
         const MAX_NAMED: usize = 2;
         let site = self.program.call_site(self.function, call)?;
-        let names: Vec<String> =
-            self.program.targets(site).iter().map(|t| format!("{}()", self.program.function(*t).name)).collect();
+        let names: Vec<String> = self
+            .program
+            .targets(site)
+            .iter()
+            .map(|t| format!("{}()", shortened(self.program.function(*t).name)))
+            .collect();
         Some(match names.as_slice() {
             [] => "a function pointer".to_owned(),
             [only] => only.clone(),

@@ -235,7 +235,7 @@ pub(crate) fn rests_on_null_parameter(view: &View<'_>, needed: &[Fact], known: &
     })
 }
 
-/// The fact a given guard amounts to here: an empty list when it surely holds, None when it surely does not.
+/// The fact an argument guard amounts to here: an empty list when it surely holds, None when it surely does not.
 pub(crate) fn given(view: &mut View<'_>, call: InstId, path: &AccessPath, relation: Relation) -> Option<Vec<Fact>> {
     match view.resolve(call, path) {
         Some(Resolved::Operand(operand)) => match view.evident(operand) {
@@ -286,7 +286,7 @@ pub(crate) fn given_values(view: &mut View<'_>) -> (Vec<ValueId>, Vec<ValueId>) 
                 values.extend(thrown.filter_map(|a| view.values.of_operand(*a)).map(|c| c.base));
                 for action in &effect.summary.actions {
                     // What a callee may do to a part of what it is given is not worth following, unless it frees it. A destructor
-                    // is asked what becomes of the parts: smart pointers give theirs to one of many deleters.
+                    // is asked the outcome for the parts: smart pointers give theirs to one of many deleters.
                     let near = usize::from(ends_object || matches!(action.to, Destination::Free { .. }));
                     // What it may have moved is not lost where it empties the place as well.
                     let is_emptied = |path: &AccessPath| {

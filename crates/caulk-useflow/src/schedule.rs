@@ -280,8 +280,8 @@ fn analyse_one(
     Outcome::Analysed(Box::new(report))
 }
 
-/// A cycle of the call graph: summaries start at "no effect" and grow, round after round. A round goes bottom-up as far as
-/// a cycle has a bottom, so that an effect passes through a long chain of calls in one round.
+/// A cycle of the call graph: summaries start at "no effect" and grow, iteration after iteration. An iteration goes bottom-up as far as
+/// a cycle has a bottom, so that an effect passes through a long chain of calls in one iteration.
 fn analyse_component(
     looker: &Looker<'_>,
     component: &[FuncId],
@@ -296,7 +296,7 @@ fn analyse_component(
     let mut pending = cycle.rounds(members.clone(), reports, known, statistics);
     let is_cut: FxHashSet<FuncId> = pending.clone();
     let mut outdated: FxHashSet<FuncId> = FxHashSet::default();
-    // What still changed when the rounds were over may be incomplete. So that what is missing is not taken for a promise, it is
+    // What still changed when the iterations were over may be incomplete. So that what is missing is not taken for a promise, it is
     // replaced by less, which does not change any more; functions that depend on that are looked at again.
     while !pending.is_empty() {
         for function in sorted(&pending) {
@@ -336,7 +336,7 @@ struct Cycle<'c> {
 }
 
 impl Cycle<'_> {
-    /// Goes over the functions that wait, and those that depend on what changes, until nothing does or the rounds are over. Gives
+    /// Goes over the functions that wait, and those that depend on what changes, until nothing does or the iterations are over. Gives
     /// those that still wait.
     fn rounds(
         &self,

@@ -313,7 +313,7 @@ fn declared_structures(view: &View<'_>, base: ValueId) -> Vec<TypeId> {
     view.body.insts.values().filter_map(declared).collect()
 }
 
-/// A value, and those it is chosen from: the variable of a loop is assigned before the loop and at the end of each round.
+/// A value, and those it is chosen from: the variable of a loop is assigned before the loop and at the end of each iteration.
 fn choices(view: &View<'_>, base: ValueId) -> Vec<ValueId> {
     let mut values = vec![base];
     let mut next = 0;

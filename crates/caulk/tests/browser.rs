@@ -208,7 +208,7 @@ fn finding_ones_way() {
     page.press("n");
     page.press("p");
     assert_eq!(page.texts(".note.now .number"), ["2"]);
-    assert_eq!(page.texts("ol.steps a.now"), ["kept is not null"]);
+    assert_eq!(page.texts("ol.steps a.now"), ["if (!kept) is not taken"]);
     page.click("ol.chain li:last-child a");
     assert_eq!(page.ask("location.hash"), "#call-1");
     assert!(page.texts(".note:target")[0].contains("make calls malloc()"));

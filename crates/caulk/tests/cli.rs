@@ -244,7 +244,7 @@ fn why_tells_what_became_of_an_object() {
         "returns at 112: kept by config->title (stored at 111)\n",
         "returns at 129: freed at 128 by free()\n",
         "104 branch not taken, 106 branch taken",
-        "confirmed: 100 `*cursor != '='` is false, 104 `value == NULL` is false, 106 ",
+        "confirmed: 100 `if (*cursor != '=')` is not taken, 104 `if (value == NULL)` is not taken, 106 ",
     ]);
     let loss = in_example(&project, &["why", "config.c:107"]);
     loss.prints(&["config.c:107: nothing is allocated here, in parse_setting", "returns at 107: forgotten"]);
@@ -274,6 +274,27 @@ fn why_tells_what_the_second_stage_decided() {
     project.run(&["why", "a.c:3", "a.c"]).prints(&["- candidate", condition]);
 }
 
+/// Where a structure is freed: which fields own memory, and why the rules report what is left of it, or do not.
+#[test]
+fn why_tells_what_a_destructor_does() {
+    let source = "#include <stdlib.h>\n#include <string.h>\nstruct S { char *name, *path; };\n\
+        struct S *make(const char *n) {\n    struct S *s = calloc(1, sizeof *s);\n    if (!s)\n        return NULL;\n    \
+        s->name = strdup(n);\n    s->path = strdup(n);\n    return s;\n}\n\
+        void some(struct S *s) {\n    free(s->name);\n    free(s);\n}\n\
+        void all(struct S *s) {\n    free(s->name);\n    free(s->path);\n    free(s);\n}\n\
+        char *moved(struct S *s) {\n    char *path = s->path;\n    free(s->name);\n    free(s);\n    return path;\n}\n";
+    let project = Project::new(&[("a.c", source)]);
+    let name = "S.name, filled in make (a.c:8): freed by this function\n";
+    let some = "S is freed at 14; its fields that own memory, in some:\n";
+    project.run(&["why", "a.c:14"]).prints(&[some, name, "S.path, filled in make (a.c:9): not freed: reported\n"]);
+    project.run(&["why", "a.c:13"]).prints(&["a.c:13: free(s->name);\n", some, name]);
+    let all = "S is freed at 19; its fields that own memory, in all:\n";
+    project.run(&["why", "a.c:19"]).prints(&[all, name, "S.path, filled in make (a.c:9): freed by this function\n"]);
+    let moved =
+        "S.path, filled in make (a.c:9): not freed, and not reported: on some path this function uses what it holds";
+    project.run(&["why", "a.c:24"]).prints(&["in moved:\n", name, moved]);
+}
+
 #[test]
 fn the_use_flow_graph() {
     let project = Project::new(&[]);
@@ -299,7 +320,7 @@ fn the_memory_state_transition_graph() {
         "digraph \"parse_setting\" {",
         "s0 [label=\"config->title: accessed\\nconfig->format: accessed\"]",
         "next_word() of line 103: allocated\\nconfig->title: freed",
-        "value == NULL is false\\n*skip_blanks(cursor) != '\\\\0' is true\\n107: return\", color=red",
+        "if (value == NULL) is not taken\\nif (*skip_blanks(cursor) != '\\\\0') is taken\\n107: return\", color=red",
     ]);
     let one = in_example(&project, &["graph", "--kind", "mstg", "--function", "parse_setting", "--object", "103"]);
     one.prints(&["s0 [label=\"entry\"]", "s1 [label=\"next_word() of line 103: allocated\"]"]);

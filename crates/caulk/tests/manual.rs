@@ -159,6 +159,22 @@ fn commands_in_the_manual_exist() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The line about Caulk of the table in `comparison.md`.
+#[test]
+fn what_caulk_finds_beside_others() {
+    if !have("clang-19") {
+        return;
+    }
+    let project =
+        Project::new(&[("one.c", include_str!("comparison/one.c")), ("two.c", include_str!("comparison/two.c"))]);
+    let run = project.run(&["check", "-q", "--resources", "all", "one.c", "two.c"]);
+    let function = |line: &str| line.split("(in ").nth(1).and_then(|rest| rest.split(')').next()).map(str::to_owned);
+    let found: Vec<String> = run.stdout.lines().filter_map(function).collect();
+    assert_eq!(found, ["leak", "stream", "descriptor", "from_another"], "{}", run.stdout);
+    let text = fs::read_to_string(docs().join("comparison.md")).expect("it is there");
+    assert!(text.contains("| `caulk check --resources all one.c two.c` | found | silent | found | found | found |"));
+}
+
 /// What the README shows of the example is what its snapshot has, and so what is printed today.
 #[test]
 fn the_readme_shows_the_example_as_it_is() {

@@ -113,3 +113,17 @@ fn what_cargo_install_needs() {
     let text = fs::read_to_string(root().join("docs/install.md")).expect("it is there");
     assert!(text.contains("cargo install --locked --path crates/caulk"));
 }
+
+/// The command itself, which compiles Caulk once more: `CAULK_INSTALL=fast` names the profile, and `make test` leaves it out.
+#[test]
+fn cargo_install() {
+    let Some(profile) = std::env::var_os("CAULK_INSTALL") else { return };
+    let project = Project::new(&[("a.c", LEAK)]);
+    let mut install = Command::new(env!("CARGO"));
+    install.args(["install", "--offline", "--locked", "--path", "crates/caulk", "--no-track", "--profile"]);
+    let target = Path::new(env!("CARGO_BIN_EXE_caulk")).ancestors().nth(2).expect("target/PROFILE/caulk");
+    install.arg(profile).arg("--root").arg(project.root()).arg("--target-dir").arg(target).current_dir(root());
+    let run = finished(install.output().expect("cargo can be run"));
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    works(&project, &project.path("bin/caulk"));
+}

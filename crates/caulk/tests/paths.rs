@@ -62,7 +62,9 @@ fn a_condition_has_one_outcome_on_a_path() {
     let steps = steps(finding);
     for (name, outcome) in [("a", "true"), ("b", "false"), ("c", "true"), ("d", "false"), ("e", "true")] {
         let other = if outcome == "true" { "false" } else { "true" };
-        assert!(!steps.iter().any(|s| s.contains(&format!("`{name}` is {other}"))), "{name}: {steps:?}");
+        let taken = if other == "true" { "taken" } else { "not taken" };
+        let opposite = [format!("`if ({name})` is {taken}"), format!("`{name}` is {other}")];
+        assert!(!steps.iter().any(|s| opposite.iter().any(|o| s.contains(o))), "{name}: {steps:?}");
     }
 }
 
@@ -150,12 +152,48 @@ fn only_what_matters_is_shown() {
     let [finding] = findings(&report) else { panic!("one finding: {report}") };
     let expected = [
         "11 `p` is allocated by malloc()",
-        "22 `own` is false",
+        "22 `if (own)` is not taken",
         "26 `p` is leaked: the function returns, and nothing frees or keeps it",
     ];
     assert_eq!(shown(finding), expected);
-    assert!(steps(finding).iter().any(|step| step.contains("`n < 3` is false")), "{finding}");
+    assert!(steps(finding).iter().any(|step| step.contains("`if (n < 3)` is not taken")), "{finding}");
     assert_eq!(finding["advice"], "free `p` before line 26, as line 23 does");
+}
+
+/// The ladder is one step, the `goto` is one, and what the advice asks for does not free the memory twice.
+const LADDER: &str = "#include <stdlib.h>
+#include <string.h>
+int f(int k, const char *t)
+{
+    char *p = strdup(t);
+    if (!p)
+        goto out;
+    if (k == 1)
+        k = 7;
+    else if (k == 2 || k == 4)
+        k = 8;
+    else if (k == 3)
+        k = 9;
+    else
+        goto out;
+    free(p);
+out:
+    return k;
+}
+";
+
+#[test]
+fn a_ladder_is_one_step_and_goto_is_one() {
+    let report = report(LADDER);
+    let [finding] = findings(&report) else { panic!("one finding: {report}") };
+    let expected = [
+        "5 `p` is allocated by strdup()",
+        "12 `if (k == 3)` is not taken, nor any `if` before it",
+        "15 goes to `out`",
+        "18 `p` is leaked: the function returns, and nothing frees or keeps it",
+    ];
+    assert_eq!(shown(finding), expected);
+    assert_eq!(finding["advice"], "free `p` before line 15, as line 16 does");
 }
 
 /// What a condition asks about was set on the way.
@@ -183,8 +221,8 @@ fn a_flag_is_followed_to_where_it_is_set() {
     let [finding] = findings(&report) else { panic!("one finding: {report}") };
     let expected = [
         "5 `p` is allocated by malloc()",
-        "9 `ready(n)` is false",
-        "13 `failed` is true",
+        "9 `if (!ready(n))` is taken",
+        "13 `if (!failed)` is not taken",
         "15 `p` is leaked: the function returns, and nothing frees or keeps it",
     ];
     assert_eq!(shown(finding), expected);

@@ -1,5 +1,5 @@
-//! Text for users is in plain English: the words of the field, not riddles. Help, manual, settings and messages are searched for words
-//! that were replaced; singular and plural are looked at where numbers are printed.
+//! All text is in plain English: the words of the field, not riddles. Help, manual, settings, messages and comments are searched for
+//! words that were replaced; singular and plural are looked at where numbers are printed.
 
 mod project;
 
@@ -88,11 +88,34 @@ fn literals(code: &str) -> String {
     text
 }
 
+/// The comments of Rust code, without what they quote as code.
+fn comments(code: &str) -> String {
+    let comment = |line: &str| line.trim_start().strip_prefix("//").map(str::to_owned);
+    let text: Vec<String> = code.lines().filter_map(comment).collect();
+    text.join("\n").split('`').step_by(2).collect::<Vec<_>>().join("``")
+}
+
+#[test]
+fn comments_of_the_code() {
+    let root = Path::new(ROOT);
+    let own = Path::new(file!()).file_name();
+    let sources = ["crates", "xtask"].iter().flat_map(|folder| files(&root.join(folder), &["rs"]));
+    let found: Vec<String> = sources
+        .filter(|path| path.file_name() != own)
+        .flat_map(|path| {
+            let words = wrong(&comments(&fs::read_to_string(&path).expect("it is there")));
+            words.into_iter().map(move |word| format!("{}: {word}", path.display()))
+        })
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 #[test]
 fn the_test_sees_the_words() {
     assert_eq!(wrong("Nobody\n can mend it"), ["\"mend\": write \"fix\"", "\"nobody\": write \"no owner\""]);
     assert_eq!(wrong("it is told\n  apart"), ["\"told apart\": write \"distinguished\""]);
     assert_eq!(wrong("an amendment, recommended"), Vec::<String>::new());
+    assert_eq!(comments("// One `mend`,\nlet a; // two\n    /// three"), " One ``,\n/ three");
     assert_eq!(literals("let a = \"one\";\n// \"two\"\n#[cfg(test)]\nlet b = \"three\";"), "one\n");
 }
 

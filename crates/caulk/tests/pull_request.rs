@@ -205,7 +205,14 @@ fn a_misspelt_rule_is_told() {
     let project = Project::new(&[("a.c", &source)]);
     let run = project.run(&["check", "a.c"]);
     assert_eq!(run.status, 1);
-    run.prints(&["a.c:7: this suppression names \"forgoten\", which is no rule; did you mean forgotten?"]);
+    let told = "a.c:7: this suppression names \"forgoten\", which is no rule; did you mean forgotten?";
+    run.prints(&[told]);
+    // Formats that have no place for it, too.
+    for format in ["text", "github", "csv"] {
+        let run = project.run(&["check", "a.c", "-q", "--format", format]);
+        assert_eq!(run.stderr, format!("caulk: {told}\n"), "{format}");
+    }
+    assert_eq!(project.run(&["check", "a.c", "-q", "--format", "sarif"]).stderr, "");
 }
 
 #[test]

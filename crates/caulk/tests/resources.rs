@@ -92,6 +92,24 @@ fn descriptors() {
         .prints(&["`fd` opened by open() is not closed", "1. `fd` is opened by open()"]);
 }
 
+/// What `fcntl` duplicates is a descriptor; what else it does makes none. Both ends of a pair may be closed.
+#[test]
+fn pairs_and_duplicates() {
+    let source = "#include <fcntl.h>\n#include <sys/socket.h>\n#include <unistd.h>\n\
+        int again(int fd) {\n    int other = fcntl(fd, F_DUPFD, 3);\n    if (other < 0)\n        return -1;\n    return 0;\n}\n\
+        int closed(int fd) {\n    int other = fcntl(fd, F_DUPFD_CLOEXEC, 3);\n    if (other < 0)\n        return -1;\n    \
+        close(other);\n    return 0;\n}\n\
+        int asked(int fd) {\n    int flags = fcntl(fd, F_GETFL);\n    return flags < 0 ? -1 : 0;\n}\n\
+        int both(void) {\n    int ends[2];\n    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)\n        return -1;\n    \
+        close(ends[0]);\n    close(ends[1]);\n    return 0;\n}\n\
+        int neither(void) {\n    int ends[2];\n    if (pipe(ends) < 0)\n        return -1;\n    return 0;\n}\n";
+    let project = Project::new(&[("a.c", source)]);
+    let run = project.run(&["check", "a.c", "-q", "--resources", "all"]);
+    let found: Vec<&str> = run.stdout.lines().map(|line| line.split(" is not").next().unwrap_or_default()).collect();
+    assert_eq!(found, ["a.c:8:5: `other` opened by fcntl()", "a.c:33:5: `ends` opened by pipe()"], "{}", run.stdout);
+    assert_eq!(project.run(&["check", "-q", "a.c"]).status, 0);
+}
+
 const DESCRIPTOR: &str = "#include <fcntl.h>\n#include <unistd.h>\nint first(const char *path) {\n    int fd = open(path, O_RDONLY);\n    \
     char c = 0;\n    if (fd == -1)\n        return -1;\n    if (read(fd, &c, 1) != 1)\n        return -1;\n    close(fd);\n    return c;\n}\n";
 

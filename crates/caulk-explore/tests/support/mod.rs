@@ -27,7 +27,7 @@ impl Run {
         Self { program, analysis, exploration }
     }
 
-    /// What every function does, and what becomes of every candidate.
+    /// What every function does, and the outcome for every candidate.
     pub(crate) fn lines(&self) -> Vec<String> {
         let defined: Vec<FuncId> = self.program.functions().filter(|f| self.program.has_body(*f)).collect();
         let mut lines = Vec::new();

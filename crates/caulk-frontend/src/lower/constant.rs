@@ -117,7 +117,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Parts of a constant structure or array with their offsets; None when there are more than `most`, when they are not
-    /// written out (an array of zeros may claim any length), or when nobody knows where they lie.
+    /// written out (an array of zeros may claim any length), or when it is not known where they lie.
     pub(crate) fn constant_parts(&self, value: Value<'m>, ty: Ty<'m>, most: usize) -> Option<Vec<(u64, Value<'m>)>> {
         use ValueKind::*;
         let is_written_out = matches!(

@@ -24,7 +24,7 @@ impl<'a> Printer<'a> {
     pub(crate) fn new(unit: &'a Unit) -> Self {
         let mut names = Ordinals::default();
         let structs = unit.structs.values().map(|s| names.next(string(unit, s.name))).collect();
-        // Functions and globals are told apart by symbol alone, so they count together.
+        // Functions and globals are distinguished by symbol alone, so they count together.
         let mut symbols = Ordinals::default();
         let globals = unit.globals.values().map(|g| symbols.next(string(unit, g.symbol))).collect();
         let functions = unit.functions.values().map(|f| symbols.next(string(unit, f.symbol))).collect();

@@ -1,6 +1,6 @@
 //! Checks that a unit is what every later part takes it for: a unit that passes never makes one of them panic.
 //!
-//! A body is checked in two rounds. The first asks whether every id exists and the blocks have their shape; only then is
+//! A body is checked in two passes. The first asks whether every id exists and the blocks have their shape; only then is
 //! there a control flow that the second can walk.
 
 mod flow;

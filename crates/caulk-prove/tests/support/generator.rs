@@ -1,4 +1,4 @@
-//! Small programs over lists and trees, made by chance: the same seed, the same program.
+//! Small programs over lists and trees, randomly generated: the same seed, the same program.
 
 use std::fmt::Write as _;
 

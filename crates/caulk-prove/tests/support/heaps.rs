@@ -18,7 +18,7 @@ struct Layout {
 }
 
 /// Whether some run of a function on a small heap ends with a cell that nothing refers to any more. `own`: arguments may
-/// be the last references; otherwise whoever calls holds them.
+/// be the last references; otherwise the caller holds them.
 pub(crate) fn can_leak(program: &Program, function: FuncId, own: bool, runs: usize, chance: &mut Chance) -> bool {
     let mut machine = Machine::new(program);
     (0..runs).any(|run| leaks(&mut machine, program, function, own, run, chance))
@@ -37,7 +37,7 @@ pub(crate) fn losing_lines(program: &Program, function: FuncId, runs: usize, cha
     lines
 }
 
-/// Runs a function once on a heap made by chance.
+/// Runs a function once on a randomly generated heap.
 fn leaks(
     machine: &mut Machine<'_>,
     program: &Program,

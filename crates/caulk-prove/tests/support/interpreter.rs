@@ -44,7 +44,7 @@ pub(crate) struct Machine<'a> {
     variables: Vec<HashMap<VarId, Value>>,
     /// What was just returned, and has no place yet.
     returned: Value,
-    /// Held by whoever started the run.
+    /// Held by the caller that started the run.
     pub held: Vec<Value>,
     /// Which cells nothing refers to, and the line where that came to be.
     pub lost: BTreeMap<usize, u32>,
@@ -73,7 +73,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Starts anew with a heap.
+    /// Starts again with a heap.
     pub(crate) fn reset(&mut self, heap: &[Object], globals: impl Fn(usize) -> Value) {
         self.objects = heap.to_vec();
         self.first_global = heap.len();

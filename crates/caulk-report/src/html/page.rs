@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use super::highlight::{Highlighter, Library};
 use super::{escape, head, index, states};
 use crate::finding::{Call, Finding, OtherLoss, RelatedLeak, Site, StepKind};
+use crate::overview::count;
 use crate::rules;
 
 /// Lines shown around those that matter.
@@ -294,12 +295,13 @@ fn line(html: &mut String, highlighter: Option<&Highlighter>, number: u32, (is_m
 fn fold(html: &mut String, highlighter: Option<&Highlighter>, first: u32, last: u32) {
     /// More than this is another function, and better read in an editor.
     const MAX_FOLDED: u32 = 300;
-    let count = last - first + 1;
-    if count > MAX_FOLDED {
-        let _ = writeln!(html, "<div class=\"gap\">{count} lines</div>");
+    let number = last - first + 1;
+    let lines = count(number as usize, "line", "lines");
+    if number > MAX_FOLDED {
+        let _ = writeln!(html, "<div class=\"gap\">{lines}</div>");
         return;
     }
-    let _ = writeln!(html, "<details class=\"gap\"><summary>{count} lines</summary>");
+    let _ = writeln!(html, "<details class=\"gap\"><summary>{lines}</summary>");
     (first..=last).for_each(|number| line(html, highlighter, number, (false, false)));
     html.push_str("</details>\n");
 }

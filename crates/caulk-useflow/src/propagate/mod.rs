@@ -34,7 +34,7 @@ pub(crate) struct Flow {
     pub is_incomplete: bool,
     /// Unknown functions that the object escaped to.
     pub swallowed_by: Vec<InstId>,
-    /// Cells that alone held the object when a round of a loop ended.
+    /// Cells that alone held the object when an iteration of a loop ended.
     pub left_in: Vec<Cell>,
     /// When nothing but facts is followed: what is known before each call that allocates.
     pub facts_at: FxHashMap<InstId, FactList>,

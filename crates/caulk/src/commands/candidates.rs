@@ -24,9 +24,9 @@ pub(crate) fn run(options: &CandidatesOptions) -> Result<Exit, Error> {
     if !options.input.quiet {
         let statistics = analysed.analysis.statistics;
         tell!(
-            "{}; {} functions analysed, {} skipped, {} cut, largest component {} in {}, {:.1} s",
+            "{}; {} analysed, {} skipped, {} cut, largest component {} in {}, {:.1} s",
             overview::count(count, "candidate", "candidates"),
-            statistics.analysed,
+            overview::count(statistics.analysed, "function", "functions"),
             statistics.skipped,
             statistics.cut,
             statistics.largest_component,

@@ -11,9 +11,9 @@ use caulk_report::baseline::Baseline;
 use caulk_report::source::Sources;
 use caulk_report::witness::confirmed;
 use caulk_report::{
-    AllocFailure, Choices, Confidence, Evidence, Finding, Kind, Level, LostUnit, Narrator, Refuted, Report,
-    ReportConfig, Run, Scope, Selection, Statistics, Step, StepKind, TextOptions, Unknown, code_climate, csv, git,
-    github, html, json, junit, overview::count, sarif, sarif_fixes, shown_path, text,
+    AllocFailure, Choices, Confidence, Evidence, Finding, Kind, Level, LostUnit, Narrator, Report, ReportConfig, Run,
+    Scope, Selection, Statistics, Step, StepKind, TextOptions, Unknown, code_climate, csv, git, github, html, json,
+    junit, overview::count, sarif, sarif_fixes, shown_path, text,
 };
 
 use caulk_models::{Family, Models, Resource};
@@ -21,6 +21,7 @@ use caulk_program::mark;
 use caulk_useflow::{Candidate, UseflowConfig, swallowed};
 
 use super::second_opinion::Contradicted;
+use super::statistics;
 use crate::arguments::{
     AllocFailureArgument, CheckOptions, ColorArgument, ConfidenceArgument, InputOptions, ModelOptions, ReportFormat,
     ResourcesArgument,
@@ -64,6 +65,7 @@ pub(crate) fn run(options: &CheckOptions) -> Result<Exit, Error> {
     let fixes = if options.fixes { fixing::fixes(options, &checked, &leaks, false)? } else { Fixes::default() };
     let Checked { analysed, sources, report, .. } = &checked;
     deliver(report, sources, options, &fixes.for_sarif())?;
+    tell_unsaid(report, options);
     if !options.input.quiet {
         tell_root(report, options);
         tell(report, start);
@@ -333,25 +335,7 @@ fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration, 
     let cut = program.functions().filter(|f| analysis.summary(*f).cut && analysed.is_wanted(*f));
     report.functions_cut = cut.map(|f| program.function(f).name.to_owned()).collect();
     report.functions_cut.sort();
-    let explored = &exploration.statistics;
-    let refuted = |(layer, count): (&str, usize)| Refuted { layer: layer.to_owned(), count };
-    let layers = [
-        ("ownership", explored.refuted_by_ownership),
-        ("conditions", explored.refuted_by_conditions),
-        ("solver", explored.refuted_by_solver),
-        ("replay", explored.refuted_by_replay),
-        ("prover", contradicted.len()),
-    ];
-    report.statistics = Statistics {
-        units: program.totals().units,
-        functions: program.totals().functions_with_body,
-        candidates: explored.candidates,
-        confirmed: explored.confirmed - contradicted.len(),
-        replayed: explored.replayed,
-        refuted: layers.into_iter().filter(|(_, count)| *count > 0).map(refuted).collect(),
-        undecided: explored.cut + explored.unexamined,
-        rules: analysed.config.rules.counts().map(|(rule, count)| (rule.name().to_owned(), count)).collect(),
-    };
+    report.statistics = statistics::of(analysed, exploration, contradicted.len());
 }
 
 /// What a reader of a kept report asks for.
@@ -431,6 +415,17 @@ fn text_options(options: &CheckOptions) -> TextOptions {
         text.max_steps = usize::MAX;
     }
     text
+}
+
+/// Suppressions that are of no use, for readers of formats that have no place for them: a misspelt rule is told with --quiet too.
+fn tell_unsaid(report: &Report, options: &CheckOptions) {
+    let has_place = match options.format.unwrap_or(ReportFormat::Text) {
+        ReportFormat::Text => !options.input.quiet,
+        ReportFormat::Json | ReportFormat::Sarif => true,
+        _ => false,
+    };
+    let complaints = report.complaints.iter().chain(&report.warnings).filter(|_| !has_place);
+    complaints.for_each(|complaint| tell!("{}: {}", complaint.place, complaint.text));
 }
 
 /// On a terminal paths are for opening files: say where they start, if that is not here.

@@ -19,5 +19,7 @@ pub(crate) mod query;
 pub(crate) mod rules;
 mod second_look;
 mod second_opinion;
+mod statistics;
 pub(crate) mod summaries;
 pub(crate) mod why;
+mod why_structures;

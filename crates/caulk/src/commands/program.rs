@@ -4,6 +4,7 @@ use std::io::Write;
 
 use caulk_models::Models;
 use caulk_program::{Program, Totals};
+use caulk_report::overview::count;
 use serde::Serialize;
 
 use crate::arguments::{ProgramOptions, TableFormat};
@@ -160,6 +161,8 @@ impl<'a> Summary<'a> {
             unknown.iter().take(SHOWN_MISSING).map(|m| format!("{} ({})", m.symbol, m.calls)).collect();
         let more = if unknown.len() > SHOWN_MISSING { ", ..." } else { "" };
         let name = "no body, no model";
-        format!("{name:<18}{} functions in {calls} calls: {}{more}\n", unknown.len(), most.join(", "))
+        let functions = count(unknown.len(), "function", "functions");
+        let calls = count(calls, "call", "calls");
+        format!("{name:<18}{functions} in {calls}: {}{more}\n", most.join(", "))
     }
 }

@@ -72,7 +72,7 @@ impl<'a> SecondLook<'a> {
         let finding = narrator.finding(candidate, &confirmed(candidate, witness));
         let told = finding.steps.iter().filter(|s| !matches!(s.kind, StepKind::Allocated | StepKind::Leaked));
         let steps: Vec<String> = told.map(|s| format!("{} {}", s.site.line, s.text)).collect();
-        if steps.is_empty() { "by the only way there is".to_owned() } else { steps.join(", ") }
+        if steps.is_empty() { "the path has no conditions".to_owned() } else { steps.join(", ") }
     }
 
     /// The conditions that stand in the way, if there are words for them: `; once it is there, it cannot be that 12 ...`.

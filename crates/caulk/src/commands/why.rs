@@ -1,7 +1,9 @@
 //! `caulk why FILE:LINE`: what happens to the memory allocated or lost there, and why it is reported or not.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use caulk_ir::cpp_names::shortened;
 use caulk_ir::{Body, Inst, InstId};
 use caulk_program::FuncId;
 use caulk_report::ReportConfig;
@@ -12,6 +14,7 @@ use caulk_useflow::{Candidate, Explainer, Loss, ObjectStory, StoryEnd, Verdict};
 use super::candidates::field_name;
 use super::check;
 use super::second_look::SecondLook;
+use super::why_structures;
 use crate::arguments::WhyOptions;
 use crate::error::{Error, Exit};
 use crate::input::Analysed;
@@ -67,7 +70,8 @@ fn answers(
             continue;
         }
         let second = SecondLook::new(analysed, function, sources, root);
-        let text = Answer { analysed, function, body: &body, line, second }.text(&stories);
+        let structures = why_structures::told(analysed, &explainer, (function, &body), line);
+        let text = Answer { analysed, function, body: &body, line, second }.text(&stories, &structures);
         if said.insert(text.clone()) {
             all.push(text);
         }
@@ -101,8 +105,9 @@ struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    fn text(&self, stories: &[ObjectStory]) -> String {
+    fn text(&self, stories: &[ObjectStory], structures: &[String]) -> String {
         let mut text = self.missed_fields();
+        self.write_structures(&mut text, structures);
         if stories.iter().any(|s| s.line == self.line) {
             let told = stories.iter().filter(|s| s.line == self.line || is_lost_at(s, self.line));
             told.for_each(|story| self.write_story(&mut text, story));
@@ -113,7 +118,7 @@ impl Answer<'_> {
         if met.is_empty() && !text.0.is_empty() {
             return text.0;
         }
-        let name = self.analysed.program.function(self.function).name;
+        let name = shortened(self.analysed.program.function(self.function).name);
         text.line(format_args!("{}: nothing is allocated here, in {name}", self.place(self.line)));
         self.write_calls(&mut text);
         if met.is_empty() {
@@ -186,12 +191,21 @@ impl Answer<'_> {
         let below = story.chain.get(1..).unwrap_or_default();
         let Some((last, line)) = below.last() else { return story.callee.clone() };
         let line = program.line_of(*last, *line);
-        let mut names: Vec<&str> = below.iter().map(|(f, _)| program.function(*f).name).collect();
+        let mut names: Vec<Cow<'_, str>> = below.iter().map(|(f, _)| shortened(program.function(*f).name)).collect();
         if names.len() > MAX_CHAIN {
-            names.splice(2..names.len() - 2, ["..."]);
+            names.splice(2..names.len() - 2, ["...".into()]);
         }
         let file = program.function(*last).file.unwrap_or("?");
         format!("{} ({}:{line})", names.join(" > "), show::path(file))
+    }
+
+    /// What the function does with the fields of the structures that it ends.
+    fn write_structures(&self, text: &mut Lines, structures: &[String]) {
+        if text.0.is_empty() && !structures.is_empty() {
+            let source = self.source(self.line).unwrap_or_default();
+            text.line(format_args!("{}: {source}", self.place(self.line)));
+        }
+        structures.iter().for_each(|line| text.line(format_args!("{line}")));
     }
 
     /// Candidates of this line that are fields which are not freed.
@@ -215,7 +229,7 @@ impl Answer<'_> {
             for (function, below) in candidate.chain.iter().take(1) {
                 let (info, line) = (program.function(*function), program.line_of(*function, *below));
                 let file = show::path(info.file.unwrap_or("?"));
-                text.line(format_args!("      filled in {} ({file}:{line})", info.name));
+                text.line(format_args!("      filled in {} ({file}:{line})", shortened(info.name)));
             }
         }
         text
@@ -238,7 +252,8 @@ impl Answer<'_> {
                     if summary.blocks.is_empty() { "allocates nothing for its caller" } else { "allocates" };
                 let lines = print::summary(program, *target, summary);
                 let does = if lines.is_empty() { String::new() } else { format!(": {}", lines.join("; ")) };
-                text.line(format_args!("  calls {}(), which {allocates}{does}", program.function(*target).name));
+                let name = shortened(program.function(*target).name);
+                text.line(format_args!("  calls {name}(), which {allocates}{does}"));
             }
         }
         if !is_any {
@@ -254,7 +269,7 @@ impl Answer<'_> {
         lines.truncate(MAX_HINTS);
         lines.sort_unstable();
         let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
-        let name = self.analysed.program.function(self.function).name;
+        let name = shortened(self.analysed.program.function(self.function).name);
         if lines.is_empty() {
             text.line(format_args!("  {name} allocates nothing anywhere"));
         } else {

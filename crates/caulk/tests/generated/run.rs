@@ -1,4 +1,4 @@
-//! The known answer: runs a function on all inputs that it can tell apart.
+//! The known answer: runs a function on all inputs that it can distinguish.
 
 use crate::shape::{Compare, Condition, Function, Number, Round, Sink, Source, Statement, Told};
 

@@ -229,7 +229,7 @@ impl BodyParser<'_, '_> {
         id
     }
 
-    /// A variable that nobody declares is one without a line; or the parameter of that name.
+    /// A variable that is not declared is one without a line; or the parameter of that name.
     pub(super) fn var(&mut self) -> Parsed<VarId> {
         let position = self.parser.cursor.position();
         let label = self.parser.cursor.label("the name of a variable")?;

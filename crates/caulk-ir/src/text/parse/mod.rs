@@ -1,6 +1,6 @@
 //! Reads the text form.
 //!
-//! Three rounds, so that order in the text does not matter: the first finds what is declared, the second reads all
+//! Three passes, so that order in the text does not matter: the first finds what is declared, the second reads all
 //! declarations, the third the bodies.
 
 mod body;
@@ -69,7 +69,7 @@ impl Parser<'_> {
         self.unit.strings.intern(text)
     }
 
-    /// A structure by its label. One that nobody declares is taken to be declared without a layout.
+    /// A structure by its label. One that is not declared is taken to be declared without a layout.
     fn struct_ref(&mut self) -> Parsed<StructId> {
         let position = self.cursor.position();
         let label = self.cursor.label("the name of a structure")?;

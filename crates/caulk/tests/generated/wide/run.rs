@@ -1,4 +1,4 @@
-//! What a wide function does: an interpreter with a heap, run on all inputs that the function can tell apart.
+//! What a wide function does: an interpreter with a heap, run on all inputs that the function can distinguish.
 
 use super::helpers::{FAILS_ON, FILLS_FROM, TAKES_BELOW};
 use super::shape::{Condition, Function, Kind, Number, Statement, Step};

@@ -1,0 +1,4 @@
+#include <string.h>
+char *other(const char *text) {
+    return strdup(text);
+}
