@@ -240,7 +240,7 @@ fn next_iteration(
 /// Blocks from which the function can return without going through `target`.
 fn avoiding(frame: &Frame<'_>, target: BlockId, ends: &EntityVec<BlockId, bool>) -> EntityVec<BlockId, bool> {
     let returns = |block: &BlockId| matches!(frame.body.terminator(*block), Inst::Return { .. });
-    let predecessors = frame.body.predecessors();
+    let predecessors = frame.predecessors();
     let mut work: Vec<BlockId> = frame.body.blocks.keys().filter(returns).collect();
     let mut avoids: EntityVec<BlockId, bool> = vec![false; frame.body.blocks.len()].into();
     while let Some(block) = work.pop() {

@@ -1,8 +1,9 @@
 //! What stage two knows of a function before it executes it: order, loops, and which values later conditions can still see.
 
-use caulk_ir::{BlockId, Body, CastOp, Constant, EntityVec, Inst, InstId, Operand, Step, Type};
+use std::ops::Deref;
+
+use caulk_ir::{BlockId, Body, CastOp, Constant, EntityVec, Inst, InstId, Operand, Outline, Step, Type};
 use caulk_program::{FuncId, GlobalVarId, Program, TypeId, UnitId, copied_errnos};
-use caulk_useflow::Liveness;
 use caulk_useflow::modified::{Place, field_place};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -33,13 +34,7 @@ pub(crate) struct Frame<'a> {
     pub id: FuncId,
     pub unit: UnitId,
     pub body: &'a Body,
-    pub homes: EntityVec<InstId, BlockId>,
-    /// Position of each block in reverse post-order.
-    pub order: EntityVec<BlockId, u32>,
-    pub blocks_by_order: Vec<BlockId>,
-    pub liveness: Liveness,
-    /// Whether anything uses a value, be it only that a variable is set to it.
-    pub is_used: EntityVec<InstId, bool>,
+    pub outline: Outline<'a>,
     /// Whether a condition of the function depends on a value, through memory too.
     pub is_tested: EntityVec<InstId, bool>,
     /// Values that may be pointers and are used outside of the block that makes them.
@@ -57,37 +52,37 @@ pub(crate) struct Frame<'a> {
     pub copied_errnos: Vec<InstId>,
 }
 
+/// A frame is the outline of the body, and what stage two knows besides.
+impl<'a> Deref for Frame<'a> {
+    type Target = Outline<'a>;
+
+    fn deref(&self) -> &Outline<'a> {
+        &self.outline
+    }
+}
+
 impl<'a> Frame<'a> {
     /// `decides`: whether the operands of a call or return matter to what happens later.
     pub(crate) fn new(program: &'a Program, id: FuncId, body: &'a Body, decides: &dyn Fn(InstId) -> bool) -> Self {
-        let homes = body.inst_blocks();
-        let mut order: EntityVec<BlockId, u32> = vec![u32::MAX; body.blocks.len()].into();
-        let blocks_by_order = body.reverse_post_order();
-        for (position, block) in blocks_by_order.iter().enumerate() {
-            order[*block] = position as u32;
-        }
-        let loops = natural_loops(body, &order);
+        let outline = Outline::new(body);
+        let loops = natural_loops(body, &outline);
         let mut frame = Self {
             program,
             id,
             unit: program.function(id).unit,
             body,
-            liveness: Liveness::new(body, &homes),
-            is_used: used_values(body),
             pointers: Vec::new(),
             is_tested: vec![false; body.insts.len()].into(),
-            sole_matches: sole_matches(program.unit(program.function(id).unit), body, &homes, &loops),
+            sole_matches: sole_matches(program.unit(program.function(id).unit), body, &outline.homes, &loops),
             loops,
             seen_ahead: vec![Vec::new(); body.blocks.len()].into(),
             loaded_ahead: LoadedAhead::default(),
             failed_assertions: failed_assertions(program.unit(program.function(id).unit), body),
             copied_errnos: copied_errnos(program.unit(program.function(id).unit), body),
-            homes,
-            order,
-            blocks_by_order,
+            outline,
         };
         let may_point = |v: &InstId| width_of(body.insts[*v].result_type()).is_none_or(|w| w == 64);
-        let crossing = body.insts.keys().filter(|v| frame.liveness.crosses_blocks(*v));
+        let crossing = body.insts.keys().filter(|v| frame.liveness().crosses_blocks(*v));
         frame.pointers = crossing.filter(may_point).collect();
         // What is returned is the caller's to ask about.
         frame.is_tested = frame.relevant_values(&|inst| body.insts[inst].is_terminator());
@@ -102,13 +97,9 @@ impl<'a> Frame<'a> {
         (self.seen_ahead != with_choices).then_some(self)
     }
 
-    pub(crate) fn is_back_edge(&self, from: BlockId, to: BlockId) -> bool {
-        self.order[to] <= self.order[from]
-    }
-
     /// Blocks from which one of `targets` can be reached, themselves included.
     pub(crate) fn leading_to(&self, targets: &[BlockId]) -> EntityVec<BlockId, bool> {
-        let predecessors = self.body.predecessors();
+        let predecessors = self.predecessors();
         let mut reached: EntityVec<BlockId, bool> = vec![false; self.body.blocks.len()].into();
         let mut work = targets.to_vec();
         while let Some(block) = work.pop() {
@@ -135,7 +126,7 @@ impl<'a> Frame<'a> {
             .collect();
         self.loaded_ahead = LoadedAhead::new(self.body, &self.blocks_by_order, &loads);
         let values: Vec<InstId> = relevant.iter().filter(|(_, r)| **r).map(|(inst, _)| inst).collect();
-        for &block in &self.blocks_by_order {
+        for &block in &self.outline.blocks_by_order {
             // What `a && b` came to, or what a variable was set to on each way here, has its value when paths meet there. In loops only the
             // first are told apart: that is too many states otherwise.
             let is_told_apart = with_choices && self.loops[block].is_empty();
@@ -144,7 +135,7 @@ impl<'a> Frame<'a> {
                 _ => false,
             };
             let is_own_phi = |v: InstId| self.homes[v] == block && is_choice(v);
-            let is_seen = |v: &InstId| self.liveness.is_live_in(block, *v) || is_own_phi(*v);
+            let is_seen = |v: &InstId| self.liveness().is_live_in(block, *v) || is_own_phi(*v);
             self.seen_ahead[block] = values.iter().copied().filter(is_seen).collect();
         }
     }
@@ -236,21 +227,9 @@ fn last_field(steps: &[Step]) -> Option<(caulk_ir::StructId, u64)> {
     })
 }
 
-fn used_values(body: &Body) -> EntityVec<InstId, bool> {
-    let mut used: EntityVec<InstId, bool> = vec![false; body.insts.len()].into();
-    for inst in body.insts.values() {
-        inst.for_each_operand(|operand| {
-            if let Operand::Value(v) = *operand {
-                used[v] = true;
-            }
-        });
-    }
-    used
-}
-
 /// For each block the headers of the loops around it: targets of edges that go back, with all that leads to the edge.
-fn natural_loops(body: &Body, order: &EntityVec<BlockId, u32>) -> EntityVec<BlockId, SmallVec<[BlockId; 2]>> {
-    let predecessors = body.predecessors();
+fn natural_loops(body: &Body, outline: &Outline<'_>) -> EntityVec<BlockId, SmallVec<[BlockId; 2]>> {
+    let (order, predecessors) = (&outline.order, outline.predecessors());
     let mut loops: EntityVec<BlockId, SmallVec<[BlockId; 2]>> = vec![SmallVec::new(); body.blocks.len()].into();
     for block in body.blocks.keys() {
         for header in body.terminator(block).successors() {

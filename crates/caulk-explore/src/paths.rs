@@ -38,7 +38,7 @@ impl Caller for OnPath<'_, '_, '_> {
     }
 
     fn uses_result(&self) -> bool {
-        self.machine.frame.is_used[self.site.inst]
+        self.machine.frame.is_used(self.site.inst)
     }
 
     fn is_loosely_told(&mut self) -> bool {

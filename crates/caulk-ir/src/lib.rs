@@ -15,6 +15,8 @@ pub mod dominators;
 pub mod entity;
 pub mod flow;
 pub mod inst;
+pub mod liveness;
+pub mod outline;
 pub mod pack;
 pub mod place;
 pub mod shape;
@@ -33,6 +35,8 @@ pub use entity::{
 pub use inst::{
     ArithFlags, BinaryOp, CallData, CallFlags, Callee, CastOp, CompareOp, Inst, Operand, Step, UnknownReason,
 };
+pub use liveness::Liveness;
+pub use outline::Outline;
 pub use pack::PackedUnit;
 pub use place::{Inlined, Place};
 pub use shape::{Mention, Shape, line_at, line_below};

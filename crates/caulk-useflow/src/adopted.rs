@@ -119,7 +119,7 @@ fn takes(view: &View<'_>, id: InstId, data: &CallData, at: usize, call: InstId) 
 
 /// Whether an instruction stands in a block that only an exception leads to.
 fn is_after_throw(view: &View<'_>, id: InstId) -> bool {
-    let predecessors = view.body.predecessors();
+    let predecessors = view.predecessors();
     let mut block = view.homes[id];
     loop {
         let is_landing = view.body.blocks[block].insts().any(|i| matches!(view.body.insts[i], Inst::LandingPad { .. }));

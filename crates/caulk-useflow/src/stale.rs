@@ -126,7 +126,7 @@ impl View<'_> {
 
     /// Finds the values that are used after the memory they were read from may have been written.
     pub(crate) fn find_saved_loads(&mut self) {
-        let saved = SavedLoads::new(self.body, &self.values, &self.liveness, &self.homes, |inst, cell| {
+        let saved = SavedLoads::new(self.body, &self.values, self.liveness(), &self.homes, |inst, cell| {
             self.writes_cell(inst, cell)
         });
         self.keys.saved = saved;

@@ -86,7 +86,7 @@ impl Summarizer<'_> {
         let here = view.homes[taken.store];
         let is_before = |inst: InstId| match view.homes[inst] == here {
             true => inst < taken.store,
-            false => self.dominators.dominates(view.homes[inst], here),
+            false => view.dominators().dominates(view.homes[inst], here),
         };
         let is_node = |inst: InstId| {
             let cell = view.values.of_inst(inst);

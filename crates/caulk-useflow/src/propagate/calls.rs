@@ -211,7 +211,7 @@ impl Propagation<'_, '_> {
             }
         }
         // Where the result is not used, only what else was done counts.
-        if !gone_unseen || self.view.is_used[inst] {
+        if !gone_unseen || self.view.is_used(inst) {
             split.extend(given_back);
         }
         if gone_unseen {
@@ -471,7 +471,7 @@ impl Propagation<'_, '_> {
         match self.decide(inst, guard, current) {
             Decision::Yes => true,
             Decision::If((key, relation), _) => {
-                !self.view.is_used[inst] || current.facts.iter().any(|f| f.0 == key && f.1.implies(relation))
+                !self.view.is_used(inst) || current.facts.iter().any(|f| f.0 == key && f.1.implies(relation))
             }
             Decision::Hidden(_) | Decision::No => false,
         }

@@ -128,7 +128,7 @@ impl Summarizer<'_> {
         let homes = &self.view.homes;
         let is_renewed =
             self.refilled.iter().filter(|(refilled, _)| refilled.same_place(path)).any(|(_, made_at)| {
-                made_at == freed_at || self.dominators.dominates(homes[*made_at], homes[*freed_at])
+                made_at == freed_at || self.view.dominators().dominates(homes[*made_at], homes[*freed_at])
             });
         self.world.config.rules.applies(Rule::Renewals, is_renewed)
     }

@@ -1,7 +1,8 @@
-//! Which values are still used after a block begins: names that are dead say nothing about who holds an object.
+//! Which values are still used after a block begins: names that are dead say nothing about what holds an object.
 
-use caulk_ir::entity::Entity;
-use caulk_ir::{BlockId, Body, Inst, InstId, Operand};
+use crate::body::Body;
+use crate::entity::{BlockId, Entity, EntityVec, InstId};
+use crate::inst::{Inst, Operand};
 
 /// Live values at the start of each block, for values used outside of the block that makes them.
 #[derive(Debug)]
@@ -15,7 +16,7 @@ pub struct Liveness {
 const LOCAL: u32 = u32::MAX;
 
 impl Liveness {
-    pub fn new(body: &Body, homes: &caulk_ir::EntityVec<InstId, BlockId>) -> Self {
+    pub(crate) fn new(body: &Body, homes: &EntityVec<InstId, BlockId>, order: &[BlockId]) -> Self {
         let mut bit = vec![LOCAL; body.insts.len()];
         let mut count = 0u32;
         let mut crossing = |value: InstId| {
@@ -39,11 +40,11 @@ impl Liveness {
         }
         let words = (count as usize).div_ceil(64);
         let mut liveness = Self { bit, words, live_in: vec![0; words * body.blocks.len()] };
-        liveness.solve(body, homes);
+        liveness.solve(body, homes, order);
         liveness
     }
 
-    fn solve(&mut self, body: &Body, homes: &caulk_ir::EntityVec<InstId, BlockId>) {
+    fn solve(&mut self, body: &Body, homes: &EntityVec<InstId, BlockId>, order: &[BlockId]) {
         let blocks = body.blocks.len();
         let words = self.words;
         let (mut uses, mut defs) = (vec![0u64; words * blocks], vec![0u64; words * blocks]);
@@ -75,7 +76,6 @@ impl Liveness {
                 }
             }
         }
-        let order: Vec<BlockId> = body.reverse_post_order();
         loop {
             let mut changed = false;
             for &block in order.iter().rev() {
