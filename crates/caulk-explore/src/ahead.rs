@@ -2,9 +2,9 @@
 
 use caulk_ir::entity::Entity;
 use caulk_ir::{BlockId, Body};
+use caulk_memory::Class;
 use rustc_hash::FxHashMap;
 
-use crate::frame::Class;
 
 /// A set of classes for each block, one bit each.
 #[derive(Debug, Default)]

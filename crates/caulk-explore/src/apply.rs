@@ -1,5 +1,6 @@
 //! Guarded summaries at a call: the caller's values in place of the callee's symbols, and only the parts that can be.
 
+use caulk_memory::Class;
 use caulk_rules::Rule;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use smallvec::SmallVec;
 
 use crate::call::{Site, States};
 use crate::effects::{ClearedRun, Effect, Effects};
-use crate::frame::{Class, type_of, width_of};
+use crate::frame::{type_of, width_of};
 use crate::machine::Machine;
 use crate::refused::Edge;
 use crate::state::{Fate, State};

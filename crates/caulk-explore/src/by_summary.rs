@@ -1,7 +1,7 @@
 //! Calls by stage one's summaries: what a callee does to the object, what it writes, and what it gives back.
 
 use caulk_ir::Type;
-use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
+use caulk_memory::{AccessPath, Class, Offset, PathRoot, Relation};
 use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
 use caulk_summary::{Action, AllocId, Case, Decision, Depth, Destination, Guard, Room, Subject, Summary};
@@ -9,7 +9,7 @@ use caulk_useflow::CallEffect;
 use smallvec::{SmallVec, smallvec};
 
 use crate::call::{Site, States};
-use crate::frame::{Class, is_pointer, width_of};
+use crate::frame::{is_pointer, width_of};
 use crate::machine::Machine;
 use crate::memory::Content;
 use crate::state::{Fate, State};

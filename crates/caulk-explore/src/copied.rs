@@ -2,7 +2,7 @@
 
 use caulk_ir::{Constant, Inst, InstId, Type};
 
-use crate::frame::Class;
+use caulk_memory::Class;
 use crate::machine::Machine;
 use crate::memory::Content;
 use crate::state::State;

@@ -2,32 +2,15 @@
 
 use std::ops::Deref;
 
-use caulk_ir::{BlockId, Body, CastOp, Constant, EntityVec, Inst, InstId, Operand, Outline, Step, Type};
-use caulk_program::{FuncId, GlobalVarId, Program, TypeId, UnitId, copied_errnos};
-use caulk_useflow::modified::{Place, field_place};
+use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand, Outline, Type};
+use caulk_memory::Class;
+use caulk_program::{FuncId, Program, UnitId, copied_errnos};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use crate::ahead::LoadedAhead;
 use crate::assertions::failed_assertions;
 use crate::matches::{SoleMatches, sole_matches};
-
-/// Where a cell of memory lies, as far as the code that addresses it tells. Two cells of different known classes are never one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Class {
-    Field(TypeId, u64),
-    Global(GlobalVarId),
-    Local(InstId),
-    /// Behind a pointer that says nothing of what it points into.
-    Other,
-}
-
-impl Class {
-    /// Whether cells of the two classes may be one.
-    pub(crate) fn meets(self, other: Class) -> bool {
-        self == other || self == Class::Other || other == Class::Other
-    }
-}
 
 pub(crate) struct Frame<'a> {
     pub program: &'a Program,
@@ -112,7 +95,7 @@ impl<'a> Frame<'a> {
 
     /// The class of the cell at an address.
     pub(crate) fn class_of(&self, address: Operand) -> Class {
-        class_at(self.program, self.unit, self.body, address)
+        Class::of_address(self.program, self.unit, self.body, address)
     }
 
     /// Finds what conditions depend on, and where that is still of interest.
@@ -183,48 +166,6 @@ impl<'a> Frame<'a> {
             }
         }
     }
-}
-
-/// The class of a field, whatever structure around it the code goes through.
-pub(crate) fn field_class(program: &Program, ty: TypeId, offset: u64) -> Class {
-    match field_place(program, ty, offset) {
-        Place::Field(ty, offset) => Class::Field(ty, offset),
-        Place::Global(global) => Class::Global(global),
-        Place::Plain => Class::Other,
-    }
-}
-
-/// The class of the cell at an address in some body.
-pub(crate) fn class_at(program: &Program, unit: UnitId, body: &Body, address: Operand) -> Class {
-    let mut at = address;
-    loop {
-        match at {
-            Operand::Const(c) => {
-                return match body.consts[c] {
-                    Constant::Global { global, .. } => {
-                        program.resolve_global(unit, global).first().map_or(Class::Other, |g| Class::Global(*g))
-                    }
-                    _ => Class::Other,
-                };
-            }
-            Operand::Value(v) => match &body.insts[v] {
-                Inst::Local { .. } => return Class::Local(v),
-                Inst::Address { base, steps } => match last_field(steps) {
-                    Some((ty, offset)) => return field_class(program, program.resolve_struct(unit, ty), offset),
-                    None => at = *base,
-                },
-                Inst::Cast { op: CastOp::Bits | CastOp::PtrToInt | CastOp::IntToPtr, value, .. } => at = *value,
-                _ => return Class::Other,
-            },
-        }
-    }
-}
-
-fn last_field(steps: &[Step]) -> Option<(caulk_ir::StructId, u64)> {
-    steps.iter().rev().find_map(|step| match step {
-        Step::Field { ty, offset } => Some((*ty, *offset)),
-        _ => None,
-    })
 }
 
 /// For each block the headers of the loops around it: targets of edges that go back, with all that leads to the edge.

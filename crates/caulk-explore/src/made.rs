@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use caulk_ir::InstId;
-use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
+use caulk_memory::{AccessPath, Class, Offset, PathRoot, Relation};
 use caulk_program::FuncId;
 use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
@@ -11,7 +11,6 @@ use caulk_summary::{Action, AllocId, Case, Decision, Destination, Subject, Summa
 
 use crate::call::{Site, States};
 use crate::effects::Effects;
-use crate::frame::Class;
 use crate::machine::Machine;
 use crate::memory::Content;
 use crate::state::{Fate, State};

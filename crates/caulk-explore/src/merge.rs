@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use caulk_ir::{BlockId, Inst, InstId};
-use caulk_memory::Relation;
+use caulk_memory::{Class, Relation};
 use caulk_solver::{SymbolId, TermId};
 
-use crate::frame::Class;
 use crate::machine::Machine;
 use crate::search::Search;
 use crate::state::{Fate, State};

@@ -1,13 +1,12 @@
 //! A callee's guards and access paths in the caller's terms.
 
 use caulk_ir::{CompareOp, Type};
-use caulk_memory::{AccessPath, Offset, PathRoot, PathStep, Relation};
+use caulk_memory::{AccessPath, Class, Offset, PathRoot, PathStep, Relation};
 use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
 use caulk_summary::{Action, Answer, Caller, Decision, Guard};
 
 use crate::call::Site;
-use crate::frame::{Class, field_class};
 use crate::machine::Machine;
 use crate::state::State;
 use crate::symbols::{Moment, Origin, Part};
@@ -193,7 +192,7 @@ impl Machine<'_> {
 
     fn step_address(&mut self, site: &Site<'_>, base: TermId, step: &PathStep) -> (TermId, Class) {
         let class = match (step.field, self.origin(base)) {
-            (Some((ty, offset)), _) => field_class(self.frame.program, ty, offset),
+            (Some((ty, offset)), _) => Class::of_field(self.frame.program, ty, offset),
             (None, Origin::Global(global)) => Class::Global(global),
             (None, Origin::Local(local)) => Class::Local(local),
             _ => Class::Other,

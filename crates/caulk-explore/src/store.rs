@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use caulk_ir::{Constant, Initialiser, InstId, Type};
+use caulk_memory::Class;
 use caulk_solver::TermId;
 
-use crate::frame::{Class, bytes_of, is_pointer, type_of, width_of};
+use crate::frame::{bytes_of, is_pointer, type_of, width_of};
 use crate::machine::Machine;
 use crate::memory::Content;
 use crate::state::{Fate, State};

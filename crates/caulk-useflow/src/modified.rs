@@ -1,23 +1,13 @@
-//! What a function may write, itself or through what it calls: by place, over the whole program.
+//! What a function may write, itself or through what it calls: by class of cells, over the whole program.
 //!
-//! A place is a field of a structure type (whichever object it is in) or a global variable. Callers use it to know which of
-//! the values they have read may be others after a call. Flow-insensitive: one set for each function.
+//! Callers use it to know which of the values they have read may be others after a call. Flow-insensitive: one set for each function.
 
 use caulk_ir::{Body, Callee, Constant, Entity, EntitySet, Inst, InstId, Operand, Pointee, Step, Type};
+use caulk_memory::Class;
 use caulk_program::reads::{Read, note};
-use caulk_program::{CallKind, CallSite, FuncId, GlobalVarId, Names, Outcome, Program, TypeId, mark};
+use caulk_program::{CallKind, CallSite, FuncId, Names, Outcome, Program, TypeId, mark};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// A place that is distinguished from others over the whole program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
-    /// A field of a structure type: the innermost structure and the offset in it. Elements of an array are one.
-    Field(TypeId, u64),
-    Global(GlobalVarId),
-    /// Memory of no known structure: what an `int *` or a `char *` points to.
-    Plain,
-}
 
 /// Fields of one structure that a copy of all of it is taken to write, nested ones included.
 const MAX_FIELDS: usize = 512;
@@ -28,11 +18,11 @@ const MAX_CHAIN: usize = 64;
 /// and reporting an error can do nearly everything: without an end, every call would count as writing all there is.
 const MAX_DEPTH_IN_CYCLE: usize = 3;
 
-/// Which places each function may write.
+/// Cells of which classes each function may write.
 #[derive(Debug, Default)]
 pub struct Modified {
-    places: FxHashMap<Place, u32>,
-    /// A set of places for each function, `words` long each.
+    classes: FxHashMap<Class, u32>,
+    /// A set of classes for each function, `words` long each.
     sets: Vec<u64>,
     words: usize,
     /// By function: it calls something through a pointer that leads nowhere, or assembly.
@@ -41,22 +31,22 @@ pub struct Modified {
 
 impl Modified {
     /// From what each function writes itself; `direct` is indexed by function.
-    pub fn new(program: &Program, direct: &[Vec<Place>]) -> Self {
-        let mut places: FxHashMap<Place, u32> = FxHashMap::default();
-        for place in direct.iter().flatten().chain([&Place::Plain]) {
-            let next = places.len() as u32;
-            places.entry(*place).or_insert(next);
+    pub fn new(program: &Program, direct: &[Vec<Class>]) -> Self {
+        let mut classes: FxHashMap<Class, u32> = FxHashMap::default();
+        for class in direct.iter().flatten().chain([&Class::Other]) {
+            let next = classes.len() as u32;
+            classes.entry(*class).or_insert(next);
         }
-        let words = places.len().div_ceil(64);
+        let words = classes.len().div_ceil(64);
         let mut this = Self {
-            places,
+            classes,
             sets: vec![0; words * direct.len()],
             words,
             calls_unknown: EntitySet::with_capacity(direct.len()),
         };
         for (function, written) in direct.iter().enumerate() {
-            for place in written {
-                let bit = this.places[place] as usize;
+            for class in written {
+                let bit = this.classes[class] as usize;
                 this.sets[function * words + bit / 64] |= 1 << (bit % 64);
             }
             let id = FuncId::from_index(function);
@@ -107,21 +97,21 @@ impl Modified {
 
     /// What each function may write, as marks that do not depend on numbers.
     pub(crate) fn marks(&self, names: &Names) -> Vec<u64> {
-        let mut places = vec![0u64; self.places.len()];
-        let name = |place: &Place| match place {
-            Place::Field(ty, offset) => mark(&(1, names.types.names[ty.index()], offset)),
-            Place::Global(global) => mark(&(2, names.globals.names[global.index()])),
-            Place::Plain => mark(&3),
+        let mut names_of = vec![0u64; self.classes.len()];
+        let name = |class: &Class| match class {
+            Class::Field(ty, offset) => mark(&(1, names.types.names[ty.index()], offset)),
+            Class::Global(global) => mark(&(2, names.globals.names[global.index()])),
+            Class::Other | Class::Local(_) => mark(&3),
         };
-        self.places.iter().for_each(|(place, number)| places[*number as usize] = name(place));
+        self.classes.iter().for_each(|(class, number)| names_of[*number as usize] = name(class));
         let of_function = |index: usize| {
             let function = FuncId::from_index(index);
             let mut sum = u64::from(self.calls_unknown.contains(function));
             for (at, word) in self.set(function).iter().enumerate() {
                 let mut word = *word;
                 while word != 0 {
-                    // Sums do not depend on the order of places.
-                    sum = sum.wrapping_add(places[at * 64 + word.trailing_zeros() as usize]);
+                    // Sums do not depend on the order of classes.
+                    sum = sum.wrapping_add(names_of[at * 64 + word.trailing_zeros() as usize]);
                     word &= word - 1;
                 }
             }
@@ -135,21 +125,21 @@ impl Modified {
         &self.sets[start..start + self.words]
     }
 
-    /// The number of a place, for [`Modified::has`]; None when nothing in the program writes it.
-    pub fn number(&self, place: Place) -> Option<u32> {
-        self.places.get(&place).copied()
+    /// The number of a class, for [`Modified::has`]; None when nothing in the program writes such cells.
+    pub fn number(&self, class: Class) -> Option<u32> {
+        self.classes.get(&class.for_others()).copied()
     }
 
-    /// Whether a function may write the place of this number.
+    /// Whether a function may write cells of the class of this number.
     pub fn has(&self, function: FuncId, number: u32) -> bool {
         note(Read::Writes(function));
         let bit = number as usize;
         self.set(function)[bit / 64] & (1 << (bit % 64)) != 0
     }
 
-    /// Whether a function may write a place.
-    pub fn may_write(&self, function: FuncId, place: Place) -> bool {
-        self.number(place).is_some_and(|number| self.has(function, number))
+    /// Whether a function may write cells of a class.
+    pub fn may_write(&self, function: FuncId, class: Class) -> bool {
+        self.number(class).is_some_and(|number| self.has(function, number))
     }
 
     /// Whether a function may end up in unknown code.
@@ -159,25 +149,19 @@ impl Modified {
     }
 }
 
-/// The place a field is, whatever structure around it the code went through.
-pub fn field_place(program: &Program, ty: TypeId, offset: u64) -> Place {
-    let spot = program.types().spot(ty, offset);
-    Place::Field(spot.ty, spot.offset)
-}
-
 /// What a function without a body writes: whatever it is given to write to.
-pub fn of_declaration(program: &Program, function: FuncId) -> Vec<Place> {
+pub fn of_declaration(program: &Program, function: FuncId) -> Vec<Class> {
     let declaration = program.function(function).declaration;
     let may_write = declaration.params.iter().enumerate().any(|(index, param)| {
         let is_pointer = declaration.signature.params.get(index) == Some(&Type::Ptr);
         is_pointer && !param.flags.read_only && !param.pointee.is_const
     });
     let is_quiet = declaration.flags.read_only || declaration.flags.no_memory;
-    if is_quiet || !(may_write || declaration.signature.variadic) { Vec::new() } else { vec![Place::Plain] }
+    if is_quiet || !(may_write || declaration.signature.variadic) { Vec::new() } else { vec![Class::Other] }
 }
 
 /// What a body writes itself. Sorted.
-pub fn of_body(program: &Program, function: FuncId, body: &Body) -> Vec<Place> {
+pub fn of_body(program: &Program, function: FuncId, body: &Body) -> Vec<Class> {
     let mut writer = Writer { program, function, body, bound: None, written: Vec::new() };
     for inst in body.insts.values() {
         match inst {
@@ -201,7 +185,7 @@ struct Writer<'a> {
     body: &'a Body,
     /// The type of the variable each value was assigned to, made when first needed.
     bound: Option<FxHashMap<InstId, Pointee>>,
-    written: Vec<Place>,
+    written: Vec<Class>,
 }
 
 impl Writer<'_> {
@@ -229,11 +213,11 @@ impl Writer<'_> {
                 None => self.write_field(ty, offset),
             };
         }
-        let place = match at {
+        let class = match at {
             Operand::Const(c) => self.global(self.body.consts[c]),
-            Operand::Value(_) => Some(Place::Plain),
+            Operand::Value(_) => Some(Class::Other),
         };
-        self.written.extend(place);
+        self.written.extend(class);
     }
 
     /// The last field the steps go into, with the bytes after it added; the bytes alone when there is none.
@@ -284,16 +268,16 @@ impl Writer<'_> {
         bound.get(&value).copied()
     }
 
-    fn global(&self, constant: Constant) -> Option<Place> {
+    fn global(&self, constant: Constant) -> Option<Class> {
         let Constant::Global { global, .. } = constant else { return None };
         let unit = self.program.function(self.function).unit;
-        self.program.resolve_global(unit, global).first().map(|g| Place::Global(*g))
+        self.program.resolve_global(unit, global).first().map(|g| Class::Global(*g))
     }
 
     fn write_field(&mut self, ty: TypeId, offset: u64) {
         let types = self.program.types();
         let spots = types.overlapping(types.spot(ty, offset));
-        self.written.extend(spots.into_iter().map(|s| Place::Field(s.ty, s.offset)));
+        self.written.extend(spots.into_iter().map(|s| Class::Field(s.ty, s.offset)));
     }
 
     /// The first bytes of the structure at a place; the place alone when there is none.
@@ -309,7 +293,7 @@ impl Writer<'_> {
                 }
                 match field.embedded() {
                     Some(inner) if inner != ty => work.push((inner, start + field.offset)),
-                    _ => self.written.push(Place::Field(ty, field.offset)),
+                    _ => self.written.push(Class::Field(ty, field.offset)),
                 }
             }
         }

@@ -1,14 +1,13 @@
 //! Which facts a call may make untrue: what they are about is read from memory that the callee may write.
 
 use caulk_ir::{BlockId, Inst, InstId};
-use caulk_memory::{Cell, Offset, Relation, ValueNode};
+use caulk_memory::{Cell, Class, Offset, Relation, ValueNode};
 use caulk_program::FuncId;
 use smallvec::SmallVec;
 
 use crate::fact_list::learn;
 use crate::facts::{FactList, Key, KeyId};
 use crate::function::View;
-use crate::modified::{Place, field_place};
 use crate::saved::{Initial, SavedLoads};
 
 /// For 64 keys: whether it is known if a call makes facts about them untrue, and if so, whether it does.
@@ -159,7 +158,7 @@ impl View<'_> {
         }
         // Unknown code writes all of what it is given.
         let is_unseen = targets.is_empty() || targets.iter().any(|t| !self.program.has_body(*t));
-        let writes_plain = targets.is_empty() || self.modified.number(Place::Plain).is_some_and(&writes);
+        let writes_plain = targets.is_empty() || self.modified.number(Class::Other).is_some_and(&writes);
         places.given.iter().any(|given| {
             let may_write = writes_plain || given.number.is_some_and(&writes);
             may_write && self.is_given(call, given.cell, given.is_field && !is_unseen)
@@ -180,7 +179,7 @@ impl View<'_> {
         loop {
             let node = self.values.node(cell.base);
             let field = self.values.own_field(cell).or_else(|| self.asked_fields.get(&cell).copied());
-            let field = field.map(|(ty, offset)| field_place(self.program, ty, offset));
+            let field = field.map(|(ty, offset)| Class::of_field(self.program, ty, offset));
             let number = field.and_then(|place| self.modified.number(place));
             // What is given back by value is in a place that only this function has.
             let is_local = match node {
@@ -189,7 +188,7 @@ impl View<'_> {
                 _ => false,
             };
             match (node, field) {
-                (ValueNode::Global(global), None) => places.numbers.extend(self.modified.number(Place::Global(global))),
+                (ValueNode::Global(global), None) => places.numbers.extend(self.modified.number(Class::Global(global))),
                 (_, Some(_)) if !is_local => places.numbers.extend(number),
                 _ => {}
             }
