@@ -14,6 +14,7 @@ mod absent;
 mod ahead;
 mod apply;
 mod assertions;
+mod at_site;
 mod by_summary;
 mod call;
 mod callers;

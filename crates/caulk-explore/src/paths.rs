@@ -12,11 +12,11 @@ use crate::state::State;
 use crate::symbols::{Moment, Origin, Part};
 
 /// A call on one path, for the question whether something happens there.
-struct OnPath<'m, 'a, 's> {
-    machine: &'m mut Machine<'a>,
-    state: &'s State,
-    site: &'s Site<'s>,
-    result: Option<TermId>,
+pub(crate) struct OnPath<'m, 'a, 's> {
+    pub machine: &'m mut Machine<'a>,
+    pub state: &'s State,
+    pub site: &'s Site<'s>,
+    pub result: Option<TermId>,
 }
 
 impl OnPath<'_, '_, '_> {

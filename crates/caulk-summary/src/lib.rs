@@ -9,6 +9,7 @@
 //! sight, or given to unknown code).
 
 mod action;
+pub mod apply;
 mod case;
 mod decide;
 mod guard;

@@ -55,6 +55,7 @@ mod counts;
 mod edges;
 mod handed_back;
 mod memory;
+mod on_call;
 mod on_way;
 mod thrown;
 mod work;
