@@ -8,6 +8,7 @@ use std::sync::Arc;
 use caulk_ir::Type;
 use caulk_program::FuncId;
 use caulk_solver::{SymbolId, TermId, Verdict};
+use caulk_summary::Event;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -18,7 +19,6 @@ use crate::machine::Machine;
 use crate::refused::Edge;
 use crate::state::{Fate, State};
 use crate::symbols::{Key, Origin, Part, Symbols};
-use crate::witness::Event;
 
 /// The callee's symbols in the caller's terms.
 struct Translation<'t> {

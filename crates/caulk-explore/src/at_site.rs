@@ -4,13 +4,12 @@ use caulk_ir::Type;
 use caulk_memory::{AccessPath, Relation};
 use caulk_solver::{TermId, Verdict};
 use caulk_summary::apply::{Domain, Effect, Part, Unseen};
-use caulk_summary::{Action, Answer, Caller, Decision, Depth, Destination, Guard, Subject, Summary};
+use caulk_summary::{Action, Answer, Caller, Decision, Depth, Destination, Event, Guard, Subject, Summary};
 
 use crate::call::{Site, States};
 use crate::machine::Machine;
 use crate::paths::OnPath;
 use crate::state::{Fate, State};
-use crate::witness::Event;
 
 pub(crate) struct AtSite<'m, 'a, 's> {
     machine: &'m mut Machine<'a>,

@@ -16,7 +16,6 @@ use crate::machine::Machine;
 use crate::memory::Content;
 use crate::state::{Fate, State};
 use crate::symbols::{Key, Origin, Part};
-use crate::witness::Event;
 
 impl Machine<'_> {
     pub(crate) fn apply_summary(

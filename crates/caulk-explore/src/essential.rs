@@ -5,11 +5,11 @@
 use std::collections::BTreeSet;
 
 use caulk_ir::{BlockId, EntityVec, Inst, InstId, Operand};
+use caulk_summary::Event;
 
 use crate::frame::Frame;
 use crate::machine::Machine;
 use crate::touched::Touched;
-use crate::witness::Event;
 
 /// How far a condition is followed to where its value was set.
 const MAX_DEPTH: u32 = 4;

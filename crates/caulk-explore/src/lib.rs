@@ -67,4 +67,3 @@ pub use misuse::{Misuse, MisuseKind, Misused, misuses};
 pub use mstg::{JointState, ObjectState, StateGraph, TrackedObject, Transition, state_graph};
 pub use refused::Edge;
 pub use verdict::{Exploration, Layer, Statistics, Verdict, Witness, explore, explore_keeping, explore_one};
-pub use witness::Event;

@@ -8,7 +8,7 @@ use caulk_program::FuncId;
 use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
 use caulk_summary::apply::takes_place;
-use caulk_summary::{Action, AllocId, Case, Decision, Destination, Subject, Summary};
+use caulk_summary::{Action, AllocId, Case, Decision, Destination, Event, Subject, Summary};
 
 use crate::at_site::AtSite;
 use crate::call::{Site, States};
@@ -17,7 +17,6 @@ use crate::machine::Machine;
 use crate::memory::Content;
 use crate::state::{Fate, State};
 use crate::symbols::{Key, Origin, Part};
-use crate::witness::Event;
 
 impl Machine<'_> {
     /// The ways of a callee that make the wanted block, as its guarded summary tells. None: the summary lost sight of it.

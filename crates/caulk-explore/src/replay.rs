@@ -7,12 +7,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
 use caulk_ir::{BlockId, Body, EntityVec, InstId};
+use caulk_summary::Event;
 
 use crate::effect_cache::Given;
 use crate::frame::Frame;
 use crate::search::{Goal, Search, ends_of};
 use crate::state::State;
-use crate::witness::Event;
 
 /// How the replay of a candidate came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use caulk_ir::{EntityVec, InstId};
 use caulk_program::{FuncId, Marks, Program};
 use caulk_rules::Rule;
-use caulk_useflow::{Analysis, Candidate, Event as StageOneEvent, Loss, TableMarks, UseflowConfig};
+use caulk_summary::Event;
+use caulk_useflow::{Analysis, Candidate, Loss, TableMarks, UseflowConfig};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,6 @@ use crate::machine::Machine;
 use crate::refused::{Edge, Edges};
 use crate::replay::Replay;
 use crate::search::{Goal, Search};
-use crate::witness::Event;
 use crate::world::World;
 
 /// Who found that a candidate cannot be.
@@ -234,7 +234,7 @@ fn wanted_by(candidate: &Candidate) -> Wanted {
 
 /// Whether an allocation may fail in the callee that takes the object of a question.
 fn may_fail(world: &World<'_>, candidate: &Candidate) -> bool {
-    let is_taken = |event: &StageOneEvent| matches!(event, StageOneEvent::Kept | StageOneEvent::Freed);
+    let is_taken = |event: &Event| matches!(event, Event::Kept | Event::Freed);
     let Some((call, _)) = candidate.trail.iter().rev().find(|(_, event)| is_taken(event)) else { return false };
     let site = world.program.call_site(candidate.function, *call);
     let mut targets = site.into_iter().flat_map(|site| world.program.targets(site));

@@ -3,11 +3,10 @@
 use caulk_ir::{InstId, VarId};
 use caulk_models::FamilyId;
 use caulk_program::{FuncId, TypeId};
-use caulk_summary::AllocId;
+use caulk_summary::{AllocId, Event};
 use serde::{Deserialize, Serialize};
 
 use crate::ground::Ground;
-use crate::history::Event;
 use crate::slots::{Origin, Slot};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

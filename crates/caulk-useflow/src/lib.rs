@@ -97,7 +97,6 @@ pub use dot::useflow_dot;
 pub use explain::{Explainer, ObjectStory, StoryEnd, Verdict, holder_name};
 pub use function::{CallEffect, effect_of};
 pub use ground::Ground;
-pub use history::Event;
 pub use kept::Kept;
 pub use keywords::compares_texts;
 pub use schedule::{Analysis, Statistics, analyse, analyse_keeping};

@@ -6,7 +6,7 @@
 use caulk_ir::{Inst, InstId, Operand, Type, VarId};
 use caulk_memory::{Cell, Offset, ValueId, ValueNode};
 use caulk_program::{FuncId, GlobalVarId, TypeId};
-use caulk_summary::{Destination, Subject};
+use caulk_summary::{Destination, Event, Subject};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::alternative::{Alternative, Status};
 use crate::candidate::{Candidate, Loss};
 use crate::function::View;
 use crate::ground::Ground;
-use crate::history::{Event, NONE};
+use crate::history::NONE;
 use crate::propagate::{Propagation, Start};
 use crate::schedule::Analysis;
 use crate::slots::Slot;

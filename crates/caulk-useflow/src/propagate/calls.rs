@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use caulk_ir::{InstId, Operand};
 use caulk_memory::{AccessPath, Cell, Offset, Relation, ValueId, ValueNode};
 use caulk_summary::apply::{Paths, comes_back, take_part, takes_place};
-use caulk_summary::{Action, Decision, Depth, Destination, Guard, Subject, Summary};
+use caulk_summary::{Action, Decision, Depth, Destination, Event, Guard, Subject, Summary};
 use smallvec::SmallVec;
 
 use super::on_call::OnCall;
@@ -16,7 +16,6 @@ use crate::cases::count_what_is_filled;
 use crate::fact_list::{keep_shared, learn};
 use crate::facts::{Fact, number_of};
 use crate::function::Resolved;
-use crate::history::Event;
 
 /// Alternatives that a call has split off; they go on after it.
 type Split = Paths<Alternative>;

@@ -4,13 +4,13 @@ use caulk_ir::entity::Entity;
 use caulk_ir::{BinaryOp, BlockId, CastOp, Constant, EntitySet, Inst, InstId, Operand, Type};
 use caulk_memory::{Cell, Offset, Relation, ValueId, ValueNode};
 use caulk_rules::Rule;
+use caulk_summary::Event;
 use smallvec::SmallVec;
 
 use super::{Propagation, Start, names};
 use crate::alternative::{Alternative, Status, merge};
 use crate::fact_list::{learn, shifted};
 use crate::facts::{Fact, FactList, Key, KeyId, number_of};
-use crate::history::Event;
 
 /// Values that a choice is taken apart into.
 const MAX_CHOICES: usize = 24;
@@ -40,7 +40,7 @@ impl Propagation<'_, '_> {
 
     fn take_side(&mut self, block: BlockId, inst: InstId, branch: Side, next: &mut Alternative, facts: &[Fact]) {
         if next.status == Status::Live && self.start != Start::Entry {
-            let event = if branch.wanted { Event::BranchTaken } else { Event::BranchNotTaken };
+            let event = Event::Took(u32::from(!branch.wanted));
             next.event = self.history.add(next.event, inst, event);
         }
         self.follow_edge(block, branch.target, next, facts);

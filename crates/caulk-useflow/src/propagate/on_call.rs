@@ -3,14 +3,13 @@
 use caulk_ir::InstId;
 use caulk_memory::{AccessPath, Relation};
 use caulk_summary::apply::{Domain, Effect, Part, Paths, Unseen, perform};
-use caulk_summary::{Action, Answer, Caller, Decision, Depth, Destination, Guard, Summary, decide_action};
+use caulk_summary::{Action, Answer, Caller, Decision, Depth, Destination, Event, Guard, Summary, decide_action};
 
 use super::Propagation;
 use super::on_way::OnWay;
 use crate::alternative::{Alternative, Status};
 use crate::fact_list::learn;
 use crate::facts::Fact;
-use crate::history::Event;
 
 pub(super) struct OnCall<'p, 'v, 'a> {
     propagation: &'p mut Propagation<'v, 'a>,

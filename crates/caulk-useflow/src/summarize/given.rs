@@ -3,12 +3,11 @@
 use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_rules::Rule;
-use caulk_summary::{Action, Depth, Destination, Guard, Subject};
+use caulk_summary::{Action, Depth, Destination, Event, Guard, Subject};
 
 use super::{Exit, Fate, Summarizer};
 use crate::alternative::{Alternative, Status};
 use crate::guards::{loose_guard, two_guards};
-use crate::history::Event;
 use crate::objects::given_start;
 use crate::propagate::{Propagation, Start};
 
