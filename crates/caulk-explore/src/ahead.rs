@@ -5,7 +5,6 @@ use caulk_ir::{BlockId, Body};
 use caulk_memory::Class;
 use rustc_hash::FxHashMap;
 
-
 /// A set of classes for each block, one bit each.
 #[derive(Debug, Default)]
 pub(crate) struct LoadedAhead {

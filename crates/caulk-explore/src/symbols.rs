@@ -7,7 +7,6 @@ use caulk_solver::{BinaryOp, Node, SymbolId, TermId, TermPool};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-
 /// Where a symbol comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {

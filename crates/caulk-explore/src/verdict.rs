@@ -6,7 +6,7 @@ use caulk_ir::{EntityVec, InstId};
 use caulk_program::{FuncId, Marks, Program};
 use caulk_rules::Rule;
 use caulk_summary::Event;
-use caulk_useflow::{Analysis, Candidate, Loss, TableMarks, UseflowConfig};
+use caulk_useflow::{Analysis, Candidate, CandidateId, Loss, TableMarks, UseflowConfig};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -80,11 +80,31 @@ pub enum Verdict {
 #[derive(Debug, Default)]
 pub struct Exploration {
     /// By function, in the order of its candidates.
-    pub verdicts: EntityVec<FuncId, Vec<Verdict>>,
+    verdicts: EntityVec<FuncId, Vec<Verdict>>,
     pub statistics: Statistics,
 }
 
 impl Exploration {
+    /// Every candidate of stage one with what stage two says of it, in the order of the program. There are no other verdicts.
+    pub fn judged<'r>(
+        &'r self,
+        analysis: &'r Analysis,
+    ) -> impl Iterator<Item = (CandidateId, &'r Candidate, &'r Verdict)> {
+        analysis.reports.iter().flat_map(|(function, report)| self.judged_of(function, &report.candidates))
+    }
+
+    /// The same for the candidates of one function.
+    pub fn judged_of<'r>(
+        &'r self,
+        function: FuncId,
+        candidates: &'r [Candidate],
+    ) -> impl Iterator<Item = (CandidateId, &'r Candidate, &'r Verdict)> {
+        let verdicts = &self.verdicts[function];
+        debug_assert_eq!(candidates.len(), verdicts.len(), "stage two judges what stage one lists");
+        let judged = candidates.iter().zip(verdicts).enumerate();
+        judged.map(move |(number, (candidate, verdict))| (CandidateId { function, number }, candidate, verdict))
+    }
+
     fn add(&mut self, function: FuncId, verdicts: Vec<Verdict>, steps: usize) {
         self.statistics.steps += steps;
         verdicts.iter().for_each(|v| self.statistics.count(v));

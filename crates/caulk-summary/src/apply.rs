@@ -159,13 +159,11 @@ fn go_on<D: Domain>(
                 }
                 domain.pass_by(path, action);
             }
-            Decision::Hidden(condition) => {
-                match domain.perform_unseen(path, part, action, condition, others) {
-                    Unseen::GoesOn => {}
-                    Unseen::Lingers => lingers = true,
-                    Unseen::Ends => return false,
-                }
-            }
+            Decision::Hidden(condition) => match domain.perform_unseen(path, part, action, condition, others) {
+                Unseen::GoesOn => {}
+                Unseen::Lingers => lingers = true,
+                Unseen::Ends => return false,
+            },
         }
     }
     !lingers
@@ -331,10 +329,7 @@ mod tests {
     #[test]
     fn a_path_that_was_split_off_sees_the_other_actions() {
         let to = AccessPath::root(PathRoot::Return);
-        let actions = vec![
-            action(0, Destination::Store(to), told()),
-            action(0, Destination::Keep, Guard::Always),
-        ];
+        let actions = vec![action(0, Destination::Store(to), told()), action(0, Destination::Keep, Guard::Always)];
         let [stored, left] = &paths(Words::default(), actions)[..] else { panic!("two paths") };
         assert!(stored.starts_with("told true, Object Moved") && stored.ends_with("Object Kept"), "{stored}");
         assert_eq!(left, "told false, left, Object Kept");
@@ -393,11 +388,7 @@ mod tests {
         assert!(!takes(vec![store(2, 3)]), "held elsewhere");
         assert!(!takes(vec![store(0, 1)]), "the object itself");
         assert!(!takes(vec![store(2, 1), store(3, 1)]), "several");
-        let renews = Action {
-            subject: Subject::Value(field(1)),
-            to: Destination::Renew,
-            guard: Guard::Hidden,
-        };
+        let renews = Action { subject: Subject::Value(field(1)), to: Destination::Renew, guard: Guard::Hidden };
         assert!(!takes(vec![store(2, 1), renews]), "renewed");
     }
 }

@@ -62,6 +62,13 @@ impl Loss {
     }
 }
 
+/// Which candidate of a run: its function, and its place among those of the function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CandidateId {
+    pub function: FuncId,
+    pub number: usize,
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Candidate {
     pub function: FuncId,

@@ -91,7 +91,7 @@ mod unlinked;
 mod variadic;
 mod which_way;
 
-pub use candidate::{Candidate, Kind, Loss};
+pub use candidate::{Candidate, CandidateId, Kind, Loss};
 pub use config::UseflowConfig;
 pub use dot::useflow_dot;
 pub use explain::{Explainer, ObjectStory, StoryEnd, Verdict, holder_name};

@@ -7,7 +7,6 @@ use caulk_ir::{BlockId, Body, CastOp, EntitySet, EntityVec, Inst, InstId, Livene
 use caulk_memory::{Cell, ValueTable};
 use rustc_hash::FxHashMap;
 
-
 /// Casts between a load and the value that is used.
 const MAX_CASTS: usize = 4;
 

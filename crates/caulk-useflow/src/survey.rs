@@ -1,8 +1,8 @@
 //! One look at every body before anything is followed: what whole-program tables need of it.
 
 use caulk_ir::EntityVec;
-use caulk_models::{FamilyId, Models};
 use caulk_memory::Class;
+use caulk_models::{FamilyId, Models};
 use caulk_program::reads::{Read, note};
 use caulk_program::{FuncId, GlobalVarId, Program, TypeId};
 use caulk_rules::{Rule, Rules};

@@ -39,7 +39,8 @@ impl Ways {
             let Some(edges) = edges_of(body, phi, with) else { continue };
             for (holds, left) in [(is_eq, edges.same), (!is_eq, edges.others)] {
                 if let [from] = left.as_slice() {
-                    ways.0.insert((inst, holds), conditions_of(body, outline.predecessors(), *from, outline.homes[phi]));
+                    ways.0
+                        .insert((inst, holds), conditions_of(body, outline.predecessors(), *from, outline.homes[phi]));
                 }
             }
         }

@@ -5,12 +5,12 @@ use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_program::{FuncId, TypeId, is_constructor};
 
 use super::{Exit, Summarizer};
-use caulk_summary::Event;
 use crate::alternative::{Alternative, Status};
 use crate::candidate::{Candidate, Kind, Loss};
 use crate::guards::returned;
 use crate::objects::Fresh;
 use caulk_rules::Rule;
+use caulk_summary::Event;
 
 pub(crate) enum Fate {
     /// Freed, kept or given away.

@@ -125,10 +125,9 @@ impl Summarizer<'_> {
         let trail = self.history.trail(alternative.event);
         let Some((freed_at, _)) = trail.iter().rev().find(is_free) else { return false };
         let homes = &self.view.homes;
-        let is_renewed =
-            self.refilled.iter().filter(|(refilled, _)| refilled.same_place(path)).any(|(_, made_at)| {
-                made_at == freed_at || self.view.dominators().dominates(homes[*made_at], homes[*freed_at])
-            });
+        let is_renewed = self.refilled.iter().filter(|(refilled, _)| refilled.same_place(path)).any(|(_, made_at)| {
+            made_at == freed_at || self.view.dominators().dominates(homes[*made_at], homes[*freed_at])
+        });
         self.world.config.rules.applies(Rule::Renewals, is_renewed)
     }
 
