@@ -59,7 +59,7 @@ impl<'a> Frame<'a> {
             sole_matches: sole_matches(program.unit(program.function(id).unit), body, &outline.homes, &loops),
             loops,
             seen_ahead: vec![Vec::new(); body.blocks.len()].into(),
-            loaded_ahead: LoadedAhead::default(),
+            loaded_ahead: LoadedAhead::new(body, &[], &[]),
             failed_assertions: failed_assertions(program.unit(program.function(id).unit), body),
             copied_errnos: copied_errnos(program.unit(program.function(id).unit), body),
             outline,

@@ -19,6 +19,7 @@ pub mod liveness;
 pub mod outline;
 pub mod pack;
 pub mod place;
+pub mod sets;
 pub mod shape;
 pub mod text;
 pub mod types;
@@ -39,6 +40,7 @@ pub use liveness::Liveness;
 pub use outline::Outline;
 pub use pack::PackedUnit;
 pub use place::{Inlined, Place};
+pub use sets::EntitySets;
 pub use shape::{Mention, Shape, line_at, line_below};
 pub use types::{Field, Pointee, StructKind, StructType, Type};
 pub use unit::{

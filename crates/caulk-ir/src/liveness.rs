@@ -1,95 +1,70 @@
 //! Which values are still used after a block begins: names that are dead say nothing about what holds an object.
 
 use crate::body::Body;
-use crate::entity::{BlockId, Entity, EntityVec, InstId};
+use crate::entity;
+use crate::entity::{BlockId, EntityVec, InstId};
 use crate::inst::{Inst, Operand};
+use crate::sets::EntitySets;
+
+entity!(
+    /// A value that is used outside of the block that makes it.
+    Crossing, "crossing");
 
 /// Live values at the start of each block, for values used outside of the block that makes them.
 #[derive(Debug)]
 pub struct Liveness {
-    /// The bit of each value that crosses blocks.
-    bit: Vec<u32>,
-    words: usize,
-    live_in: Vec<u64>,
+    crossing: EntityVec<InstId, Option<Crossing>>,
+    live_in: EntitySets<BlockId, Crossing>,
 }
-
-const LOCAL: u32 = u32::MAX;
 
 impl Liveness {
     pub(crate) fn new(body: &Body, homes: &EntityVec<InstId, BlockId>, order: &[BlockId]) -> Self {
-        let mut bit = vec![LOCAL; body.insts.len()];
-        let mut count = 0u32;
-        let mut crossing = |value: InstId| {
-            let slot = &mut bit[value.index()];
-            if *slot == LOCAL {
-                *slot = count;
-                count += 1;
-            }
-        };
-        for (block, range) in body.blocks.iter() {
-            for id in range.insts() {
-                let is_phi = matches!(body.insts[id], Inst::Phi { .. });
-                body.insts[id].for_each_operand(|operand| {
-                    if let Operand::Value(v) = *operand
-                        && (is_phi || homes[v] != block || matches!(body.insts[v], Inst::Param { .. }))
-                    {
-                        crossing(v);
-                    }
-                });
-            }
-        }
-        let words = (count as usize).div_ceil(64);
-        let mut liveness = Self { bit, words, live_in: vec![0; words * body.blocks.len()] };
-        liveness.solve(body, homes, order);
+        let (crossing, count) = crossing_values(body, homes);
+        let live_in = EntitySets::new(body.blocks.len(), count);
+        let mut liveness = Self { crossing, live_in };
+        liveness.solve(body, homes, order, count);
         liveness
     }
 
-    fn solve(&mut self, body: &Body, homes: &EntityVec<InstId, BlockId>, order: &[BlockId]) {
-        let blocks = body.blocks.len();
-        let words = self.words;
-        let (mut uses, mut defs) = (vec![0u64; words * blocks], vec![0u64; words * blocks]);
+    fn solve(&mut self, body: &Body, homes: &EntityVec<InstId, BlockId>, order: &[BlockId], count: usize) {
+        let none = || EntitySets::<BlockId, Crossing>::new(body.blocks.len(), count);
         // Values a phi takes over an edge are live at the end of the block the edge comes from.
-        let mut out_uses = vec![0u64; words * blocks];
-        let set = |bits: &mut [u64], block: usize, bit: u32| {
-            bits[block * words + bit as usize / 64] |= 1 << (bit % 64);
-        };
+        let (mut uses, mut defs, mut out_uses) = (none(), none(), none());
         for (block, range) in body.blocks.iter() {
             for id in range.insts() {
                 if let Inst::Phi { incoming, .. } = &body.insts[id] {
                     for (from, value) in incoming {
-                        if let Operand::Value(v) = value {
-                            set(&mut out_uses, from.index(), self.bit[v.index()]);
+                        if let Some(value) = value.value().and_then(|v| self.crossing[v]) {
+                            out_uses.insert(*from, value);
                         }
                     }
                 } else {
                     body.insts[id].for_each_operand(|operand| {
-                        if let Operand::Value(v) = *operand
-                            && self.bit[v.index()] != LOCAL
-                            && homes[v] != block
-                        {
-                            set(&mut uses, block.index(), self.bit[v.index()]);
+                        let other = operand.value().filter(|v| homes[*v] != block);
+                        if let Some(value) = other.and_then(|v| self.crossing[v]) {
+                            uses.insert(block, value);
                         }
                     });
                 }
-                if self.bit[id.index()] != LOCAL {
-                    set(&mut defs, block.index(), self.bit[id.index()]);
+                if let Some(value) = self.crossing[id] {
+                    defs.insert(block, value);
                 }
             }
         }
+        let mut live: Vec<u64> = Vec::new();
         loop {
             let mut changed = false;
             for &block in order.iter().rev() {
-                let at = block.index() * words;
-                for word in 0..words {
-                    let mut out = out_uses[at + word];
-                    for next in body.terminator(block).successors() {
-                        out |= self.live_in[next.index() * words + word];
-                    }
-                    let new = uses[at + word] | (out & !defs[at + word]);
-                    if new != self.live_in[at + word] {
-                        self.live_in[at + word] = new;
-                        changed = true;
-                    }
+                live.clear();
+                live.extend_from_slice(out_uses.row(block));
+                for next in body.terminator(block).successors() {
+                    live.iter_mut().zip(self.live_in.row(next)).for_each(|(word, more)| *word |= more);
+                }
+                let own = uses.row(block).iter().zip(defs.row(block));
+                live.iter_mut().zip(own).for_each(|(word, (used, made))| *word = used | (*word & !made));
+                if live != self.live_in.row(block) {
+                    self.live_in.row_mut(block).copy_from_slice(&live);
+                    changed = true;
                 }
             }
             if !changed {
@@ -100,12 +75,31 @@ impl Liveness {
 
     /// Whether a value is used outside of the block that makes it.
     pub fn crosses_blocks(&self, value: InstId) -> bool {
-        self.bit[value.index()] != LOCAL
+        self.crossing[value].is_some()
     }
 
     /// Whether a value is used in `block` or after it.
     pub fn is_live_in(&self, block: BlockId, value: InstId) -> bool {
-        let bit = self.bit[value.index()];
-        bit != LOCAL && self.live_in[block.index() * self.words + bit as usize / 64] & (1 << (bit % 64)) != 0
+        self.crossing[value].is_some_and(|value| self.live_in.contains(block, value))
     }
+}
+
+/// Numbers the values that are used outside of the block that makes them, in the order of their first such use.
+fn crossing_values(body: &Body, homes: &EntityVec<InstId, BlockId>) -> (EntityVec<InstId, Option<Crossing>>, usize) {
+    let mut crossing: EntityVec<InstId, Option<Crossing>> = vec![None; body.insts.len()].into();
+    let mut count = 0u32;
+    for (block, range) in body.blocks.iter() {
+        for id in range.insts() {
+            let is_phi = matches!(body.insts[id], Inst::Phi { .. });
+            body.insts[id].for_each_operand(|operand| {
+                let Operand::Value(value) = *operand else { return };
+                let is_crossing = is_phi || homes[value] != block || matches!(body.insts[value], Inst::Param { .. });
+                if is_crossing && crossing[value].is_none() {
+                    crossing[value] = Some(Crossing(count));
+                    count += 1;
+                }
+            });
+        }
+    }
+    (crossing, count as usize)
 }

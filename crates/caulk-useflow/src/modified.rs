@@ -2,7 +2,10 @@
 //!
 //! Callers use it to know which of the values they have read may be others after a call. Flow-insensitive: one set for each function.
 
-use caulk_ir::{Body, Callee, Constant, Entity, EntitySet, Inst, InstId, Operand, Pointee, Step, Type};
+use caulk_ir::{
+    Body, Callee, Constant, Entity, EntitySet, EntitySets, EntityVec, Inst, InstId, Operand, Pointee, Step, Type,
+    entity,
+};
 use caulk_memory::Class;
 use caulk_program::reads::{Read, note};
 use caulk_program::{CallKind, CallSite, FuncId, Names, Outcome, Program, TypeId, mark};
@@ -18,13 +21,15 @@ const MAX_CHAIN: usize = 64;
 /// and reporting an error can do nearly everything: without an end, every call would count as writing all there is.
 const MAX_DEPTH_IN_CYCLE: usize = 3;
 
+entity!(
+    /// A class of cells that something in the program writes.
+    ClassId, "class");
+
 /// Cells of which classes each function may write.
 #[derive(Debug, Default)]
 pub struct Modified {
-    classes: FxHashMap<Class, u32>,
-    /// A set of classes for each function, `words` long each.
-    sets: Vec<u64>,
-    words: usize,
+    classes: FxHashMap<Class, ClassId>,
+    written: EntitySets<FuncId, ClassId>,
     /// By function: it calls something through a pointer that leads nowhere, or assembly.
     calls_unknown: EntitySet<FuncId>,
 }
@@ -32,24 +37,21 @@ pub struct Modified {
 impl Modified {
     /// From what each function writes itself; `direct` is indexed by function.
     pub fn new(program: &Program, direct: &[Vec<Class>]) -> Self {
-        let mut classes: FxHashMap<Class, u32> = FxHashMap::default();
+        let mut classes: FxHashMap<Class, ClassId> = FxHashMap::default();
         for class in direct.iter().flatten().chain([&Class::Other]) {
-            let next = classes.len() as u32;
+            let next = ClassId::from_index(classes.len());
             classes.entry(*class).or_insert(next);
         }
-        let words = classes.len().div_ceil(64);
         let mut this = Self {
+            written: EntitySets::new(direct.len(), classes.len()),
             classes,
-            sets: vec![0; words * direct.len()],
-            words,
             calls_unknown: EntitySet::with_capacity(direct.len()),
         };
         for (function, written) in direct.iter().enumerate() {
-            for class in written {
-                let bit = this.classes[class] as usize;
-                this.sets[function * words + bit / 64] |= 1 << (bit % 64);
-            }
             let id = FuncId::from_index(function);
+            for class in written {
+                this.written.insert(id, this.classes[class]);
+            }
             let may_write_any =
                 |site: &CallSite| site.outcome == Outcome::Unresolved || site.kind == CallKind::Assembly;
             if program.call_sites(id).iter().any(may_write_any) {
@@ -68,10 +70,7 @@ impl Modified {
 
     fn add_callees(&mut self, program: &Program, function: FuncId, counts: impl Fn(FuncId) -> bool) {
         for callee in program.callees(function).filter(|c| counts(*c)) {
-            let (into, from) = (function.index() * self.words, callee.index() * self.words);
-            for word in 0..self.words {
-                self.sets[into + word] |= self.sets[from + word];
-            }
+            self.written.include(function, callee);
             if self.calls_unknown.contains(callee) {
                 self.calls_unknown.insert(function);
             }
@@ -84,12 +83,12 @@ impl Modified {
             self.add_callees(program, *function, |callee| !inside.contains(&callee));
         }
         for _ in 0..MAX_DEPTH_IN_CYCLE {
-            let before: FxHashMap<FuncId, Vec<u64>> = members.iter().map(|f| (*f, self.set(*f).to_vec())).collect();
+            let before: FxHashMap<FuncId, Vec<u64>> =
+                members.iter().map(|f| (*f, self.written.row(*f).to_vec())).collect();
             for function in members {
                 for callee in program.callees(*function) {
                     let Some(set) = before.get(&callee) else { continue };
-                    let into = function.index() * self.words;
-                    self.sets[into..into + self.words].iter_mut().zip(set).for_each(|(a, b)| *a |= b);
+                    self.written.include_row(*function, set);
                 }
             }
         }
@@ -97,44 +96,34 @@ impl Modified {
 
     /// What each function may write, as marks that do not depend on numbers.
     pub(crate) fn marks(&self, names: &Names) -> Vec<u64> {
-        let mut names_of = vec![0u64; self.classes.len()];
+        let mut names_of: EntityVec<ClassId, u64> = vec![0u64; self.classes.len()].into();
         let name = |class: &Class| match class {
             Class::Field(ty, offset) => mark(&(1, names.types.names[ty.index()], offset)),
             Class::Global(global) => mark(&(2, names.globals.names[global.index()])),
             Class::Other | Class::Local(_) => mark(&3),
         };
-        self.classes.iter().for_each(|(class, number)| names_of[*number as usize] = name(class));
+        self.classes.iter().for_each(|(class, number)| names_of[*number] = name(class));
         let of_function = |index: usize| {
             let function = FuncId::from_index(index);
             let mut sum = u64::from(self.calls_unknown.contains(function));
-            for (at, word) in self.set(function).iter().enumerate() {
-                let mut word = *word;
-                while word != 0 {
-                    // Sums do not depend on the order of classes.
-                    sum = sum.wrapping_add(names_of[at * 64 + word.trailing_zeros() as usize]);
-                    word &= word - 1;
-                }
+            for class in self.written.iter(function) {
+                // Sums do not depend on the order of classes.
+                sum = sum.wrapping_add(names_of[class]);
             }
             sum
         };
         (0..names.functions.names.len()).into_par_iter().map(of_function).collect()
     }
 
-    fn set(&self, function: FuncId) -> &[u64] {
-        let start = function.index() * self.words;
-        &self.sets[start..start + self.words]
-    }
-
     /// The number of a class, for [`Modified::has`]; None when nothing in the program writes such cells.
-    pub fn number(&self, class: Class) -> Option<u32> {
+    pub fn number(&self, class: Class) -> Option<ClassId> {
         self.classes.get(&class.for_others()).copied()
     }
 
     /// Whether a function may write cells of the class of this number.
-    pub fn has(&self, function: FuncId, number: u32) -> bool {
+    pub fn has(&self, function: FuncId, number: ClassId) -> bool {
         note(Read::Writes(function));
-        let bit = number as usize;
-        self.set(function)[bit / 64] & (1 << (bit % 64)) != 0
+        self.written.contains(function, number)
     }
 
     /// Whether a function may write cells of a class.

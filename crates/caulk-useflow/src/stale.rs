@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use crate::fact_list::learn;
 use crate::facts::{FactList, Key, KeyId};
 use crate::function::View;
+use crate::modified::ClassId;
 use crate::saved::{Initial, SavedLoads};
 
 /// For 64 keys: whether it is known if a call makes facts about them untrue, and if so, whether it does.
@@ -21,7 +22,7 @@ pub(crate) struct Answers {
 #[derive(Debug, Default)]
 struct KeyPlaces {
     /// Fields and globals, by their numbers; those that nothing writes are left out.
-    numbers: SmallVec<[u32; 2]>,
+    numbers: SmallVec<[ClassId; 2]>,
     /// Cells that a callee can write when it is given a pointer to them.
     given: SmallVec<[Given; 2]>,
 }
@@ -33,7 +34,7 @@ struct Given {
     /// plain memory.
     is_field: bool,
     /// The field, where the object is a local.
-    number: Option<u32>,
+    number: Option<ClassId>,
 }
 
 impl View<'_> {
@@ -152,7 +153,7 @@ impl View<'_> {
     }
 
     fn may_write(&self, call: InstId, targets: &[FuncId], places: &KeyPlaces) -> bool {
-        let writes = |number: u32| targets.iter().any(|t| self.modified.has(*t, number));
+        let writes = |number: ClassId| targets.iter().any(|t| self.modified.has(*t, number));
         if places.numbers.iter().any(|n| writes(*n)) {
             return true;
         }
