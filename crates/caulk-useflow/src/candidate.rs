@@ -7,7 +7,7 @@ use caulk_summary::{AllocId, Event};
 use serde::{Deserialize, Serialize};
 
 use crate::ground::Ground;
-use crate::slots::{Origin, Slot};
+use crate::slots::{AllocationLine, Slot};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Kind {
@@ -101,7 +101,7 @@ impl Candidate {
         function: FuncId,
         place: InstId,
         loss: Loss,
-        origin: Origin,
+        origin: AllocationLine,
         ground: Option<Ground>,
     ) -> Self {
         Self {
