@@ -3,9 +3,9 @@
 //! This crate owns the shape of a lowered translation unit ([`Unit`]): its functions, blocks and SSA instructions, its
 //! structure types with their layout, its global variables with their initialisers, and the place in the source of
 //! everything. It also owns the text form ([`text`]), the verifier ([`verify`]) and the packed form that goes into the
-//! cache ([`pack`]).
+//! cache ([`pack`]), and what all analyses ask of a body ([`outline`]).
 //!
-//! *Architecture invariant:* no LLVM, no file system and no analysis in here. The front end makes units, everyone else
+//! *Architecture invariant:* no LLVM, no file system and no analysis of memory in here. The front end makes units, everyone else
 //! reads them. A unit that passes the verifier never makes a later part panic.
 
 pub mod body;
