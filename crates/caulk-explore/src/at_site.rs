@@ -62,6 +62,8 @@ impl Domain for AtSite<'_, '_, '_> {
     type Path = State;
     type Condition = TermId;
 
+    const FOLLOWS_SPLIT: bool = true;
+
     fn assume(&mut self, state: &mut State, condition: TermId) -> bool {
         state.facts.assume(&mut self.machine.pool, condition) == Verdict::Consistent
     }
@@ -92,7 +94,7 @@ impl Domain for AtSite<'_, '_, '_> {
         }
     }
 
-    fn is_in_itself(&mut self, state: &State, action: &Action) -> bool {
+    fn is_in_itself(&mut self, state: &State, _: Part, action: &Action) -> bool {
         let Subject::Value(path) = &action.subject else { return false };
         let value = self.value(state, action);
         let object = state.tracked.or_else(|| value.and_then(|value| self.machine.root(value)));
@@ -160,7 +162,8 @@ impl Domain for AtSite<'_, '_, '_> {
         let Some(object) = state.tracked.filter(|_| self.machine.is_live(state)) else { return false };
         let Some((address, _)) = self.machine.path_address(state, self.site, self.result, to) else { return false };
         let key = self.machine.key(address);
-        state.memory.overlapping(key, 8).any(|(_, cell)| self.machine.cell_points_to(cell, object))
+        let is_held = state.memory.overlapping(key, 8).any(|(_, cell)| self.machine.cell_points_to(cell, object));
+        is_held && !self.summary.is_buffer(to)
     }
 
     fn moves_object(&mut self, state: &State, _: usize, action: &Action) -> bool {

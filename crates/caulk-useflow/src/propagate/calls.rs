@@ -152,9 +152,10 @@ impl Propagation<'_, '_> {
     ) -> bool {
         let mut call = OnCall::new(self, inst, summary, moved);
         let goes_on = take_part(&mut call, summary, current, split);
-        let OnCall { given_back, is_gone, .. } = call;
+        let OnCall { given_back, is_gone, is_held_by_gone, .. } = call;
         // Where the result is not used, only what else was done counts.
-        if current.status == Status::Live && (goes_on || (is_gone && self.view.is_used(inst))) {
+        let is_left = current.status == Status::Live || is_held_by_gone;
+        if is_left && (goes_on || (is_gone && self.view.is_used(inst))) {
             split.extend(given_back);
         }
         goes_on

@@ -21,6 +21,8 @@ pub(super) struct OnCall<'p, 'v, 'a> {
     pub given_back: Paths<Alternative>,
     /// Something may have been done to it that nothing tells of.
     pub is_gone: bool,
+    /// What was done was done to what leads to it.
+    pub is_held_by_gone: bool,
 }
 
 impl<'p, 'v, 'a> OnCall<'p, 'v, 'a> {
@@ -30,7 +32,7 @@ impl<'p, 'v, 'a> OnCall<'p, 'v, 'a> {
         summary: &'p Summary,
         moved: Option<&'p [bool]>,
     ) -> Self {
-        Self { propagation, inst, summary, moved, given_back: Paths::new(), is_gone: false }
+        Self { propagation, inst, summary, moved, given_back: Paths::new(), is_gone: false, is_held_by_gone: false }
     }
 
     fn on_way<'w>(&'w mut self, path: &'w Alternative) -> OnWay<'w, 'a> {
@@ -71,6 +73,8 @@ impl Domain for OnCall<'_, '_, '_> {
     type Path = Alternative;
     type Condition = Fact;
 
+    const FOLLOWS_SPLIT: bool = false;
+
     fn assume(&mut self, path: &mut Alternative, condition: Fact) -> bool {
         learn(&mut path.facts, condition, self.propagation.view.config.max_facts)
     }
@@ -98,7 +102,10 @@ impl Domain for OnCall<'_, '_, '_> {
         }
     }
 
-    fn is_in_itself(&mut self, path: &Alternative, action: &Action) -> bool {
+    fn is_in_itself(&mut self, path: &Alternative, part: Part, action: &Action) -> bool {
+        if part == Part::Holder {
+            return false;
+        }
         let resolved = self.propagation.subject(self.inst, action);
         resolved.is_some_and(|resolved| self.propagation.is_own_cell(resolved, path))
     }
@@ -120,6 +127,7 @@ impl Domain for OnCall<'_, '_, '_> {
     }
 
     fn change(&mut self, path: &mut Alternative, part: Part, action: &Action, effect: Effect<'_>) {
+        self.is_held_by_gone |= part == Part::Holder;
         match (effect, part) {
             (Effect::Freed, Part::Object) => self.settle(path, Status::Freed, Event::Freed),
             // What else is done to what it holds the summary says by path, or does not know.
