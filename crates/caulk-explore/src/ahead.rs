@@ -1,35 +1,34 @@
 //! Classes of memory that conditions ahead of a block are loaded from.
 
-use caulk_ir::entity::Entity;
-use caulk_ir::{BlockId, Body};
+use caulk_ir::{BlockId, Body, Entity, EntitySets, entity};
+use caulk_memory::Class;
 use rustc_hash::FxHashMap;
 
-use crate::frame::Class;
+entity!(
+    /// A class of memory that some condition is loaded from.
+    LoadedClass, "loaded");
 
-/// A set of classes for each block, one bit each.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct LoadedAhead {
-    numbers: FxHashMap<Class, usize>,
-    words: usize,
-    bits: Vec<u64>,
+    numbers: FxHashMap<Class, LoadedClass>,
+    ahead: EntitySets<BlockId, LoadedClass>,
 }
 
 impl LoadedAhead {
     /// `loads`: the classes that blocks load from themselves. `order`: blocks before those they lead to.
     pub(crate) fn new(body: &Body, order: &[BlockId], loads: &[(BlockId, Class)]) -> Self {
-        let mut numbers: FxHashMap<Class, usize> = FxHashMap::default();
+        let mut numbers: FxHashMap<Class, LoadedClass> = FxHashMap::default();
         for (_, class) in loads {
-            let next = numbers.len();
+            let next = LoadedClass::from_index(numbers.len());
             numbers.entry(*class).or_insert(next);
         }
-        let words = numbers.len().div_ceil(64);
-        let mut ahead = Self { numbers, words, bits: vec![0; words * body.blocks.len()] };
+        let mut ahead = EntitySets::new(body.blocks.len(), numbers.len());
         for (block, class) in loads {
-            let number = ahead.numbers[class];
-            ahead.bits[block.index() * words + number / 64] |= 1 << (number % 64);
+            ahead.insert(*block, numbers[class]);
         }
-        while ahead.go_back(body, order) {}
-        ahead
+        let mut this = Self { numbers, ahead };
+        while this.go_back(body, order) {}
+        this
     }
 
     /// What is ahead of a block is ahead of those before it. Whether anything was new.
@@ -37,27 +36,20 @@ impl LoadedAhead {
         let mut changed = false;
         for block in order.iter().rev() {
             for next in body.terminator(*block).successors() {
-                for word in 0..self.words {
-                    let more = self.bits[next.index() * self.words + word];
-                    let known = &mut self.bits[block.index() * self.words + word];
-                    changed |= *known | more != *known;
-                    *known |= more;
-                }
+                changed |= self.ahead.include(*block, next);
             }
         }
         changed
     }
 
     fn contains(&self, block: BlockId, class: Class) -> bool {
-        self.numbers
-            .get(&class)
-            .is_some_and(|number| self.bits[block.index() * self.words + number / 64] & (1 << (number % 64)) != 0)
+        self.numbers.get(&class).is_some_and(|number| self.ahead.contains(block, *number))
     }
 
     /// Whether a condition ahead of a block may depend on what a cell of a class holds.
     pub(crate) fn sees(&self, block: BlockId, class: Class) -> bool {
         match class {
-            Class::Other => self.bits[block.index() * self.words..][..self.words].iter().any(|word| *word != 0),
+            Class::Other => !self.ahead.is_empty(block),
             class => self.contains(block, class) || self.contains(block, Class::Other),
         }
     }

@@ -1,5 +1,6 @@
 //! Guarded summaries at a call: the caller's values in place of the callee's symbols, and only the parts that can be.
 
+use caulk_memory::Class;
 use caulk_rules::Rule;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -7,17 +8,17 @@ use std::sync::Arc;
 use caulk_ir::Type;
 use caulk_program::FuncId;
 use caulk_solver::{SymbolId, TermId, Verdict};
+use caulk_summary::Event;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::call::{Site, States};
 use crate::effects::{ClearedRun, Effect, Effects};
-use crate::frame::{Class, type_of, width_of};
+use crate::frame::{type_of, width_of};
 use crate::machine::Machine;
 use crate::refused::Edge;
 use crate::state::{Fate, State};
 use crate::symbols::{Key, Origin, Part, Symbols};
-use crate::witness::Event;
 
 /// The callee's symbols in the caller's terms.
 struct Translation<'t> {

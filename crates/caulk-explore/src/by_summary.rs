@@ -1,20 +1,21 @@
 //! Calls by stage one's summaries: what a callee does to the object, what it writes, and what it gives back.
 
 use caulk_ir::Type;
-use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
+use caulk_memory::{AccessPath, Class, Offset, PathRoot, Relation};
 use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
+use caulk_summary::apply::{comes_back, take_part};
 use caulk_summary::{Action, AllocId, Case, Decision, Depth, Destination, Guard, Room, Subject, Summary};
 use caulk_useflow::CallEffect;
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
+use crate::at_site::AtSite;
 use crate::call::{Site, States};
-use crate::frame::{Class, is_pointer, width_of};
+use crate::frame::{is_pointer, width_of};
 use crate::machine::Machine;
 use crate::memory::Content;
 use crate::state::{Fate, State};
 use crate::symbols::{Key, Origin, Part};
-use crate::witness::Event;
 
 impl Machine<'_> {
     pub(crate) fn apply_summary(
@@ -25,15 +26,8 @@ impl Machine<'_> {
         wanted: Option<AllocId>,
     ) -> States {
         let summary = &*effect.summary;
-        if summary.no_return {
+        if !comes_back(&mut AtSite::new(self, site, None, summary), &mut state, summary) {
             return smallvec![];
-        }
-        for (param, relation) in &summary.demands {
-            if let Some(argument) = site.args.get(*param as usize)
-                && self.assume(&mut state, *argument, *relation) == Verdict::Contradiction
-            {
-                return smallvec![];
-            }
         }
         for param in &summary.looks_behind {
             if let Some(argument) = site.args.get(*param as usize) {
@@ -61,23 +55,9 @@ impl Machine<'_> {
         if effect.unknown {
             self.give_away(&mut state, site);
         }
-        let has_room = self.has_room(site, summary);
-        let mut states: States = smallvec![state];
-        for action in &summary.actions {
-            let Subject::Value(path) = &action.subject else { continue };
-            let sure;
-            let action = match action.guard {
-                Guard::Told(..) if has_room => {
-                    sure = Action { guard: Guard::Always, ..action.clone() };
-                    &sure
-                }
-                _ => action,
-            };
-            let mut next: States = SmallVec::new();
-            for state in states {
-                self.take_part(state, site, result, action, path, &mut next);
-            }
-            states = next;
+        let mut states = States::new();
+        if take_part(&mut AtSite::new(self, site, result, summary), summary, &mut state, &mut states) {
+            states.push(state);
         }
         states = self.split_by_stores(states, site, result, summary);
         if wanted.is_some() && !site.targets.iter().any(|target| self.frame.program.has_body(*target)) {
@@ -123,7 +103,7 @@ impl Machine<'_> {
     }
 
     /// Whether something is put into a container that was made with room for it: that does not fail.
-    fn has_room(&mut self, site: &Site<'_>, summary: &Summary) -> bool {
+    pub(crate) fn has_room(&mut self, site: &Site<'_>, summary: &Summary) -> bool {
         let container = (summary.room == Some(Room::Used)).then(|| site.args.first()).flatten();
         let origin = container.and_then(|c| self.root(*c)).map(|root| self.origin(root));
         let Some(Origin::Block(maker)) = origin else { return false };
@@ -203,121 +183,15 @@ impl Machine<'_> {
         }
     }
 
-    /// An action on a value the caller had, if that is the object or leads to it. Without an object to follow, every value is one.
-    fn take_part(
-        &mut self,
-        mut state: State,
-        site: &Site<'_>,
-        result: Option<TermId>,
-        action: &Action,
-        path: &AccessPath,
-        out: &mut States,
-    ) {
-        let is_alias = action.gives_back();
-        let Some(value) = self.path_value(&state, site, result, path).filter(|_| !is_alias) else {
-            return out.push(state);
-        };
-        let concerns = match state.tracked {
-            Some(object) => self.is_live(&state) && self.leads_to(&state, value, object),
-            None => self.root(value).is_some(),
-        };
-        if !concerns || (action.guard.is_hidden() && self.is_in_itself(&state, site, result, path, value)) {
-            return out.push(state);
-        }
-        if action.to == Destination::Renew {
-            return out.push(state);
-        }
-        let decision = self.decide_action(&state, site, result, action);
-        // Where it was stored for certain it can be found there; `finish` sees to that.
-        let is_seen = state.tracked.is_none() && matches!(action.to, Destination::Store(_));
-        if is_seen && !matches!(decision, Decision::Hidden(_)) {
-            return out.push(state);
-        }
-        match decision {
-            Decision::No => out.push(state),
-            Decision::Yes => {
-                self.perform(&mut state, site, result, value, &action.to);
-                out.push(state);
-            }
-            // Whether it is gone the caller cannot know, so it is.
-            Decision::Hidden(_) => match state.tracked {
-                Some(_) => self.settle(&mut state, Fate::Kept),
-                None => {
-                    if let Some(root) = self.root(value) {
-                        state.fates.set(root, Fate::Kept);
-                    }
-                    out.push(state);
-                }
-            },
-            Decision::If(condition, otherwise) => {
-                let mut taken = state.clone();
-                if taken.facts.assume(&mut self.pool, condition) == Verdict::Consistent {
-                    self.perform(&mut taken, site, result, value, &action.to);
-                    out.push(taken);
-                }
-                if self.may_be(&mut state, otherwise) {
-                    state.trail.add(site.inst, Event::NotTaken);
-                    out.push(state);
-                }
-            }
-        }
-    }
-
-    /// Whether a path is a cell of the object that it leads to. What points to itself is an empty list, or a buffer that is a part
-    /// of it: that neither frees nor keeps it.
-    fn is_in_itself(
-        &mut self,
-        state: &State,
-        site: &Site<'_>,
-        result: Option<TermId>,
-        path: &AccessPath,
-        value: TermId,
-    ) -> bool {
-        let Some(object) = state.tracked.or_else(|| self.root(value)) else { return false };
-        let cell = self.path_address(state, site, result, path);
-        cell.is_some_and(|(address, _)| self.root(address) == Some(object))
-    }
-
-    fn perform(&mut self, state: &mut State, site: &Site<'_>, result: Option<TermId>, value: TermId, to: &Destination) {
-        let is_object = state.tracked.is_some_and(|object| self.points_to(value, object));
-        match to {
-            // Who owned it owns a block there still.
-            Destination::Renew => {}
-            Destination::Keep | Destination::Unknown => match state.tracked {
-                Some(_) => self.settle(state, Fate::Kept),
-                None => drop(self.root(value).map(|root| state.fates.set(root, Fate::Kept))),
-            },
-            Destination::Free { .. } if is_object => self.settle(state, Fate::Freed),
-            // What else was done to what the holder holds is not known.
-            Destination::Free { deep } if state.tracked.is_some() && !self.is_left_inside(state, value, deep) => {
-                self.settle(state, Fate::Freed)
-            }
-            Destination::Free { deep } => {
-                if let Some(root) = self.root(value) {
-                    // What is in it went elsewhere before, or was freed too: none of it is the caller's any more.
-                    let is_whole = *deep == Depth::Shallow || state.tracked.is_some();
-                    state.fates.set(root, if is_whole { Fate::Freed } else { Fate::Kept });
-                    state.trail.add(site.inst, Event::FreedWithHolder);
-                }
-            }
-            // A callee stores nothing where it is given no place.
-            Destination::Store(to) if self.is_no_place(site, to) => {}
-            Destination::Store(to) => match self.place_for(state, site, result, to) {
-                Some((address, class)) => self.store(state, address, value, Type::Ptr, class, site.inst),
-                None => self.settle(state, Fate::Kept),
-            },
-        }
-    }
-
     /// Whether a path starts at an argument that is null.
-    fn is_no_place(&self, site: &Site<'_>, path: &AccessPath) -> bool {
+    pub(crate) fn is_no_place(&self, site: &Site<'_>, path: &AccessPath) -> bool {
         let PathRoot::Param(index) = path.root else { return false };
         let argument = site.args.get(index as usize).filter(|_| !path.steps.is_empty());
         argument.is_some_and(|argument| self.pool.as_const(*argument) == Some(0))
     }
 
     /// Whether a callee that frees what holds the object does not get to it.
-    fn is_left_inside(&self, state: &State, freed: TermId, deep: &Depth) -> bool {
+    pub(crate) fn is_left_inside(&self, state: &State, freed: TermId, deep: &Depth) -> bool {
         let (Some(object), Some(holder)) = (state.tracked, self.root(freed)) else { return false };
         let start = self.key(freed);
         // A pointer that the callee may have followed, or of which it is not known where it lies, must not lead to the object.

@@ -2,11 +2,11 @@
 
 use caulk_ir::{Constant, Inst, InstId, Type};
 
-use crate::frame::Class;
 use crate::machine::Machine;
 use crate::memory::Content;
 use crate::state::State;
 use crate::symbols::{Key, Origin};
+use caulk_memory::Class;
 
 /// Structures with more fields are not read field by field.
 const MAX_READ_FIELDS: usize = 8;

@@ -3,13 +3,13 @@
 //! A callee that puts a block into a structure and counts there has counted something. What it adds is often the length of a text,
 //! of which nothing is known; still no code that finds the counter at zero has the block.
 
+use caulk_memory::Class;
 use caulk_program::FuncId;
 use caulk_rules::Rule;
 use caulk_solver::TermId;
 use smallvec::SmallVec;
 
 use crate::call::Wanted;
-use crate::frame::Class;
 use crate::machine::Machine;
 use crate::search::{Goal, Search};
 use crate::state::State;

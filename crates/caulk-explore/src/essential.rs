@@ -5,11 +5,11 @@
 use std::collections::BTreeSet;
 
 use caulk_ir::{BlockId, EntityVec, Inst, InstId, Operand};
+use caulk_summary::Event;
 
 use crate::frame::Frame;
 use crate::machine::Machine;
 use crate::touched::Touched;
-use crate::witness::Event;
 
 /// How far a condition is followed to where its value was set.
 const MAX_DEPTH: u32 = 4;
@@ -240,7 +240,7 @@ fn next_iteration(
 /// Blocks from which the function can return without going through `target`.
 fn avoiding(frame: &Frame<'_>, target: BlockId, ends: &EntityVec<BlockId, bool>) -> EntityVec<BlockId, bool> {
     let returns = |block: &BlockId| matches!(frame.body.terminator(*block), Inst::Return { .. });
-    let predecessors = frame.body.predecessors();
+    let predecessors = frame.predecessors();
     let mut work: Vec<BlockId> = frame.body.blocks.keys().filter(returns).collect();
     let mut avoids: EntityVec<BlockId, bool> = vec![false; frame.body.blocks.len()].into();
     while let Some(block) = work.pop() {

@@ -6,12 +6,12 @@ use caulk_ir::{ArithFlags, BinaryOp, CastOp, CompareOp, Inst, InstId, Operand, S
 use caulk_memory::Relation;
 use caulk_rules::Rule;
 use caulk_solver::{BinaryOp as TermOp, Comparison, NoWrap, Node, TermId, TermPool};
+use caulk_summary::Event;
 
 use crate::frame::width_of;
 use crate::machine::Machine;
 use crate::state::{Fate, State};
 use crate::symbols::{Key, Origin, Part};
-use crate::witness::Event;
 
 impl Machine<'_> {
     /// Executes an instruction that is no call, no phi and no terminator.

@@ -5,9 +5,9 @@ use caulk_program::{FuncId, Outcome};
 use caulk_solver::{BinaryOp, Node, TermId};
 use caulk_useflow::bit_writes;
 
-use crate::frame::Class;
 use crate::machine::Machine;
 use crate::search::Search;
+use caulk_memory::Class;
 
 /// Changes that are looked through from a value to what it was before.
 const MAX_CHANGES: usize = 16;

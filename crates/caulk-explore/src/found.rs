@@ -3,6 +3,7 @@
 use caulk_ir::{InstId, Type};
 use caulk_rules::Rule;
 use caulk_solver::Answer;
+use caulk_summary::Event;
 use caulk_useflow::Loss;
 
 use crate::inputs::Inputs;
@@ -10,7 +11,6 @@ use crate::machine::Machine;
 use crate::search::{Goal, Search};
 use crate::state::State;
 use crate::thrown::{is_named, thrown_by};
-use crate::witness::Event;
 
 /// A path on which a candidate's object is lost.
 #[derive(Clone, Debug)]

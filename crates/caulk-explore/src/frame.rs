@@ -1,9 +1,10 @@
 //! What stage two knows of a function before it executes it: order, loops, and which values later conditions can still see.
 
-use caulk_ir::{BlockId, Body, CastOp, Constant, EntityVec, Inst, InstId, Operand, Step, Type};
-use caulk_program::{FuncId, GlobalVarId, Program, TypeId, UnitId, copied_errnos};
-use caulk_useflow::Liveness;
-use caulk_useflow::modified::{Place, field_place};
+use std::ops::Deref;
+
+use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand, Outline, Type};
+use caulk_memory::Class;
+use caulk_program::{FuncId, Program, UnitId, copied_errnos};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -11,35 +12,12 @@ use crate::ahead::LoadedAhead;
 use crate::assertions::failed_assertions;
 use crate::matches::{SoleMatches, sole_matches};
 
-/// Where a cell of memory lies, as far as the code that addresses it tells. Two cells of different known classes are never one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Class {
-    Field(TypeId, u64),
-    Global(GlobalVarId),
-    Local(InstId),
-    /// Behind a pointer that says nothing of what it points into.
-    Other,
-}
-
-impl Class {
-    /// Whether cells of the two classes may be one.
-    pub(crate) fn meets(self, other: Class) -> bool {
-        self == other || self == Class::Other || other == Class::Other
-    }
-}
-
 pub(crate) struct Frame<'a> {
     pub program: &'a Program,
     pub id: FuncId,
     pub unit: UnitId,
     pub body: &'a Body,
-    pub homes: EntityVec<InstId, BlockId>,
-    /// Position of each block in reverse post-order.
-    pub order: EntityVec<BlockId, u32>,
-    pub blocks_by_order: Vec<BlockId>,
-    pub liveness: Liveness,
-    /// Whether anything uses a value, be it only that a variable is set to it.
-    pub is_used: EntityVec<InstId, bool>,
+    pub outline: Outline<'a>,
     /// Whether a condition of the function depends on a value, through memory too.
     pub is_tested: EntityVec<InstId, bool>,
     /// Values that may be pointers and are used outside of the block that makes them.
@@ -57,37 +35,37 @@ pub(crate) struct Frame<'a> {
     pub copied_errnos: Vec<InstId>,
 }
 
+/// A frame is the outline of the body, and what stage two knows besides.
+impl<'a> Deref for Frame<'a> {
+    type Target = Outline<'a>;
+
+    fn deref(&self) -> &Outline<'a> {
+        &self.outline
+    }
+}
+
 impl<'a> Frame<'a> {
     /// `decides`: whether the operands of a call or return matter to what happens later.
     pub(crate) fn new(program: &'a Program, id: FuncId, body: &'a Body, decides: &dyn Fn(InstId) -> bool) -> Self {
-        let homes = body.inst_blocks();
-        let mut order: EntityVec<BlockId, u32> = vec![u32::MAX; body.blocks.len()].into();
-        let blocks_by_order = body.reverse_post_order();
-        for (position, block) in blocks_by_order.iter().enumerate() {
-            order[*block] = position as u32;
-        }
-        let loops = natural_loops(body, &order);
+        let outline = Outline::new(body);
+        let loops = natural_loops(body, &outline);
         let mut frame = Self {
             program,
             id,
             unit: program.function(id).unit,
             body,
-            liveness: Liveness::new(body, &homes),
-            is_used: used_values(body),
             pointers: Vec::new(),
             is_tested: vec![false; body.insts.len()].into(),
-            sole_matches: sole_matches(program.unit(program.function(id).unit), body, &homes, &loops),
+            sole_matches: sole_matches(program.unit(program.function(id).unit), body, &outline.homes, &loops),
             loops,
             seen_ahead: vec![Vec::new(); body.blocks.len()].into(),
-            loaded_ahead: LoadedAhead::default(),
+            loaded_ahead: LoadedAhead::new(body, &[], &[]),
             failed_assertions: failed_assertions(program.unit(program.function(id).unit), body),
             copied_errnos: copied_errnos(program.unit(program.function(id).unit), body),
-            homes,
-            order,
-            blocks_by_order,
+            outline,
         };
         let may_point = |v: &InstId| width_of(body.insts[*v].result_type()).is_none_or(|w| w == 64);
-        let crossing = body.insts.keys().filter(|v| frame.liveness.crosses_blocks(*v));
+        let crossing = body.insts.keys().filter(|v| frame.liveness().crosses_blocks(*v));
         frame.pointers = crossing.filter(may_point).collect();
         // What is returned is the caller's to ask about.
         frame.is_tested = frame.relevant_values(&|inst| body.insts[inst].is_terminator());
@@ -102,13 +80,9 @@ impl<'a> Frame<'a> {
         (self.seen_ahead != with_choices).then_some(self)
     }
 
-    pub(crate) fn is_back_edge(&self, from: BlockId, to: BlockId) -> bool {
-        self.order[to] <= self.order[from]
-    }
-
     /// Blocks from which one of `targets` can be reached, themselves included.
     pub(crate) fn leading_to(&self, targets: &[BlockId]) -> EntityVec<BlockId, bool> {
-        let predecessors = self.body.predecessors();
+        let predecessors = self.predecessors();
         let mut reached: EntityVec<BlockId, bool> = vec![false; self.body.blocks.len()].into();
         let mut work = targets.to_vec();
         while let Some(block) = work.pop() {
@@ -121,7 +95,7 @@ impl<'a> Frame<'a> {
 
     /// The class of the cell at an address.
     pub(crate) fn class_of(&self, address: Operand) -> Class {
-        class_at(self.program, self.unit, self.body, address)
+        Class::of_address(self.program, self.unit, self.body, address)
     }
 
     /// Finds what conditions depend on, and where that is still of interest.
@@ -135,7 +109,7 @@ impl<'a> Frame<'a> {
             .collect();
         self.loaded_ahead = LoadedAhead::new(self.body, &self.blocks_by_order, &loads);
         let values: Vec<InstId> = relevant.iter().filter(|(_, r)| **r).map(|(inst, _)| inst).collect();
-        for &block in &self.blocks_by_order {
+        for &block in &self.outline.blocks_by_order {
             // What `a && b` came to, or what a variable was set to on each way here, has its value when paths meet there. In loops only the
             // first are distinguished: that is too many states otherwise.
             let is_told_apart = with_choices && self.loops[block].is_empty();
@@ -144,7 +118,7 @@ impl<'a> Frame<'a> {
                 _ => false,
             };
             let is_own_phi = |v: InstId| self.homes[v] == block && is_choice(v);
-            let is_seen = |v: &InstId| self.liveness.is_live_in(block, *v) || is_own_phi(*v);
+            let is_seen = |v: &InstId| self.liveness().is_live_in(block, *v) || is_own_phi(*v);
             self.seen_ahead[block] = values.iter().copied().filter(is_seen).collect();
         }
     }
@@ -194,63 +168,9 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// The class of a field, whatever structure around it the code goes through.
-pub(crate) fn field_class(program: &Program, ty: TypeId, offset: u64) -> Class {
-    match field_place(program, ty, offset) {
-        Place::Field(ty, offset) => Class::Field(ty, offset),
-        Place::Global(global) => Class::Global(global),
-        Place::Plain => Class::Other,
-    }
-}
-
-/// The class of the cell at an address in some body.
-pub(crate) fn class_at(program: &Program, unit: UnitId, body: &Body, address: Operand) -> Class {
-    let mut at = address;
-    loop {
-        match at {
-            Operand::Const(c) => {
-                return match body.consts[c] {
-                    Constant::Global { global, .. } => {
-                        program.resolve_global(unit, global).first().map_or(Class::Other, |g| Class::Global(*g))
-                    }
-                    _ => Class::Other,
-                };
-            }
-            Operand::Value(v) => match &body.insts[v] {
-                Inst::Local { .. } => return Class::Local(v),
-                Inst::Address { base, steps } => match last_field(steps) {
-                    Some((ty, offset)) => return field_class(program, program.resolve_struct(unit, ty), offset),
-                    None => at = *base,
-                },
-                Inst::Cast { op: CastOp::Bits | CastOp::PtrToInt | CastOp::IntToPtr, value, .. } => at = *value,
-                _ => return Class::Other,
-            },
-        }
-    }
-}
-
-fn last_field(steps: &[Step]) -> Option<(caulk_ir::StructId, u64)> {
-    steps.iter().rev().find_map(|step| match step {
-        Step::Field { ty, offset } => Some((*ty, *offset)),
-        _ => None,
-    })
-}
-
-fn used_values(body: &Body) -> EntityVec<InstId, bool> {
-    let mut used: EntityVec<InstId, bool> = vec![false; body.insts.len()].into();
-    for inst in body.insts.values() {
-        inst.for_each_operand(|operand| {
-            if let Operand::Value(v) = *operand {
-                used[v] = true;
-            }
-        });
-    }
-    used
-}
-
 /// For each block the headers of the loops around it: targets of edges that go back, with all that leads to the edge.
-fn natural_loops(body: &Body, order: &EntityVec<BlockId, u32>) -> EntityVec<BlockId, SmallVec<[BlockId; 2]>> {
-    let predecessors = body.predecessors();
+fn natural_loops(body: &Body, outline: &Outline<'_>) -> EntityVec<BlockId, SmallVec<[BlockId; 2]>> {
+    let (order, predecessors) = (&outline.order, outline.predecessors());
     let mut loops: EntityVec<BlockId, SmallVec<[BlockId; 2]>> = vec![SmallVec::new(); body.blocks.len()].into();
     for block in body.blocks.keys() {
         for header in body.terminator(block).successors() {

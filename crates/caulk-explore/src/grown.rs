@@ -1,10 +1,9 @@
 //! Counters in memory that a loop only ever adds to: `list.len++` beside a block that `list.data` holds.
 
 use caulk_ir::{BinaryOp, BlockId, Inst, InstId, Operand};
-use caulk_memory::Relation;
+use caulk_memory::{Class, Relation};
 use caulk_program::Outcome;
 
-use crate::frame::Class;
 use crate::machine::Machine;
 use crate::search::Search;
 use crate::state::State;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use caulk_ir::{Constant, Inst, InstId, Operand, Type};
+use caulk_memory::Class;
 use caulk_program::FuncId;
 use caulk_solver::{Node, Solver, TermId, TermPool};
 use caulk_useflow::CallEffect;
@@ -12,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::effect_cache::Given;
-use crate::frame::{Class, Frame, is_pointer, width_of};
+use crate::frame::{Frame, is_pointer, width_of};
 use crate::memory::Content;
 use crate::state::State;
 use crate::symbols::{Key, Moment, Origin, Part, Symbols};

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use caulk_ir::InstId;
-use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
+use caulk_memory::{AccessPath, Class, Offset, PathRoot, Relation};
 use caulk_program::FuncId;
 use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
-use caulk_summary::{Action, AllocId, Case, Decision, Destination, Subject, Summary};
+use caulk_summary::apply::takes_place;
+use caulk_summary::{Action, AllocId, Case, Decision, Destination, Event, Subject, Summary};
 
+use crate::at_site::AtSite;
 use crate::call::{Site, States};
 use crate::effects::Effects;
-use crate::frame::Class;
 use crate::machine::Machine;
 use crate::memory::Content;
 use crate::state::{Fate, State};
 use crate::symbols::{Key, Origin, Part};
-use crate::witness::Event;
 
 impl Machine<'_> {
     /// The ways of a callee that make the wanted block, as its guarded summary tells. None: the summary lost sight of it.
@@ -154,7 +154,7 @@ impl Machine<'_> {
         summary: &Summary,
     ) -> States {
         let mut states = states;
-        for action in &summary.actions {
+        for (index, action) in summary.actions.iter().enumerate() {
             let Destination::Store(to) = &action.to else { continue };
             if to.steps.is_empty() {
                 continue;
@@ -163,7 +163,7 @@ impl Machine<'_> {
             for mut state in states {
                 let matters = match self.follows_all {
                     true => matches!(action.subject, Subject::Alloc(_)),
-                    false => self.takes_place_of_object(&state, site, result, summary, action, to),
+                    false => takes_place(&mut AtSite::new(self, site, result, summary), &state, summary, index),
                 };
                 if matters && let Decision::If(condition, otherwise) = self.decide(&state, site, result, &action.guard)
                 {
@@ -180,55 +180,6 @@ impl Machine<'_> {
             states = next;
         }
         states
-    }
-
-    /// Whether a store of the callee, if it happens, writes over a cell that holds the object, with something else.
-    fn takes_place_of_object(
-        &mut self,
-        state: &State,
-        site: &Site<'_>,
-        result: Option<TermId>,
-        summary: &Summary,
-        action: &Action,
-        to: &AccessPath,
-    ) -> bool {
-        let Some(object) = state.tracked.filter(|_| self.is_live(state)) else { return false };
-        let Some((address, _)) = self.path_address(state, site, result, to) else { return false };
-        let key = self.key(address);
-        if !state.memory.overlapping(key, 8).any(|(_, cell)| self.cell_points_to(cell, object)) {
-            return false;
-        }
-        // A place with several stores, or one that is renewed, is a buffer of the callee's: what was there is seen to in ways that
-        // single actions do not tell.
-        let is_here = |action: &&Action| match (&action.subject, &action.to) {
-            (_, Destination::Store(place)) | (Subject::Value(place), Destination::Renew) => place.same_place(to),
-            _ => false,
-        };
-        if summary.is_part_of_new(to) || summary.actions.iter().filter(is_here).count() > 1 {
-            return false;
-        }
-        match &action.subject {
-            Subject::Alloc(block) => {
-                let cases = &summary.blocks[*block].cases;
-                cases.iter().any(|case| self.may_be_case(state, site, result, case))
-            }
-            Subject::Value(path) => {
-                let value = self.path_value(state, site, result, path);
-                value.is_some_and(|value| !self.leads_to(state, value, object))
-            }
-        }
-    }
-
-    /// Whether nothing that the caller knows contradicts what a case needs.
-    fn may_be_case(&mut self, state: &State, site: &Site<'_>, result: Option<TermId>, case: &Case) -> bool {
-        let given = case.needs.iter().filter(|(path, _)| path.root != PathRoot::Return);
-        given.into_iter().all(|(path, relation)| match self.path_value(state, site, result, path) {
-            Some(value) => {
-                let condition = self.relation(value, *relation);
-                state.facts.implied(&self.pool, condition) != Some(false)
-            }
-            None => true,
-        })
     }
 
     /// A block the callee made and put somewhere. False: it was wanted, and cannot be.

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
+use caulk_memory::Class;
 use caulk_program::FuncId;
 use caulk_solver::TermId;
 use smallvec::SmallVec;
 
-use crate::frame::Class;
 use crate::symbols::Key;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

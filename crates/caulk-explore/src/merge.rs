@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use caulk_ir::{BlockId, Inst, InstId};
-use caulk_memory::Relation;
+use caulk_memory::{Class, Relation};
 use caulk_solver::{SymbolId, TermId};
 
-use crate::frame::Class;
 use crate::machine::Machine;
 use crate::search::Search;
 use crate::state::{Fate, State};
@@ -197,7 +196,7 @@ impl Search<'_, '_> {
     fn live_pointers(&mut self, block: BlockId) -> Rc<Vec<InstId>> {
         let frame = self.machine.frame;
         let live = self.live_pointers.entry(block).or_insert_with(|| {
-            let is_live = |v: &InstId| frame.liveness.is_live_in(block, *v);
+            let is_live = |v: &InstId| frame.liveness().is_live_in(block, *v);
             let live = frame.pointers.iter().copied().filter(is_live);
             // What was chosen on the way here may be all that names the object. In loops that is too many states.
             let is_loop = !frame.loops[block].is_empty();

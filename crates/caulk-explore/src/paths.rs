@@ -1,23 +1,22 @@
 //! A callee's guards and access paths in the caller's terms.
 
 use caulk_ir::{CompareOp, Type};
-use caulk_memory::{AccessPath, Offset, PathRoot, PathStep, Relation};
+use caulk_memory::{AccessPath, Class, Offset, PathRoot, PathStep, Relation};
 use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
 use caulk_summary::{Action, Answer, Caller, Decision, Guard};
 
 use crate::call::Site;
-use crate::frame::{Class, field_class};
 use crate::machine::Machine;
 use crate::state::State;
 use crate::symbols::{Moment, Origin, Part};
 
 /// A call on one path, for the question whether something happens there.
-struct OnPath<'m, 'a, 's> {
-    machine: &'m mut Machine<'a>,
-    state: &'s State,
-    site: &'s Site<'s>,
-    result: Option<TermId>,
+pub(crate) struct OnPath<'m, 'a, 's> {
+    pub machine: &'m mut Machine<'a>,
+    pub state: &'s State,
+    pub site: &'s Site<'s>,
+    pub result: Option<TermId>,
 }
 
 impl OnPath<'_, '_, '_> {
@@ -38,7 +37,7 @@ impl Caller for OnPath<'_, '_, '_> {
     }
 
     fn uses_result(&self) -> bool {
-        self.machine.frame.is_used[self.site.inst]
+        self.machine.frame.is_used(self.site.inst)
     }
 
     fn is_loosely_told(&mut self) -> bool {
@@ -193,7 +192,7 @@ impl Machine<'_> {
 
     fn step_address(&mut self, site: &Site<'_>, base: TermId, step: &PathStep) -> (TermId, Class) {
         let class = match (step.field, self.origin(base)) {
-            (Some((ty, offset)), _) => field_class(self.frame.program, ty, offset),
+            (Some((ty, offset)), _) => Class::of_field(self.frame.program, ty, offset),
             (None, Origin::Global(global)) => Class::Global(global),
             (None, Origin::Local(local)) => Class::Local(local),
             _ => Class::Other,

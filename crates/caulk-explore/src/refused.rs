@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use caulk_ir::{BlockId, InstId};
-use caulk_useflow::{Candidate, Event};
+use caulk_summary::Event;
+use caulk_useflow::Candidate;
 
 use crate::frame::Frame;
 
@@ -32,8 +33,7 @@ impl Edges {
 
 fn edge((inst, event): &(InstId, Event)) -> Option<Edge> {
     match event {
-        Event::BranchTaken => Some((*inst, 0)),
-        Event::BranchNotTaken => Some((*inst, 1)),
+        Event::Took(successor) => Some((*inst, *successor)),
         _ => None,
     }
 }

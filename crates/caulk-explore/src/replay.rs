@@ -7,12 +7,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
 use caulk_ir::{BlockId, Body, EntityVec, InstId};
+use caulk_summary::Event;
 
 use crate::effect_cache::Given;
 use crate::frame::Frame;
 use crate::search::{Goal, Search, ends_of};
 use crate::state::State;
-use crate::witness::Event;
 
 /// How the replay of a candidate came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,7 +193,7 @@ impl Replaying {
 
 /// Steps from each block to the nearest of some.
 fn distances(frame: &Frame<'_>, targets: &[BlockId]) -> EntityVec<BlockId, u32> {
-    let predecessors = frame.body.predecessors();
+    let predecessors = frame.predecessors();
     let mut distances: EntityVec<BlockId, u32> = vec![u32::MAX; frame.body.blocks.len()].into();
     let mut work: VecDeque<(BlockId, u32)> = targets.iter().map(|block| (*block, 0)).collect();
     while let Some((block, steps)) = work.pop_front() {

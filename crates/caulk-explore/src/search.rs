@@ -6,6 +6,7 @@ use std::rc::Rc;
 use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand};
 use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
+use caulk_summary::Event;
 use caulk_useflow::{Candidate, Kind};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -20,7 +21,6 @@ use crate::mstg::{JointState, Transitions};
 use crate::refused::Edges;
 use crate::replay::Replaying;
 use crate::state::{Round, State};
-use crate::witness::Event;
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use caulk_ir::{BlockId, Entity, InstId};
 use caulk_solver::{Facts, TermId};
+use caulk_summary::Event;
 use smallvec::SmallVec;
 
 pub(crate) use crate::fates::Fate;
@@ -11,7 +12,7 @@ use crate::fates::Fates;
 use crate::memory::Memory;
 use crate::misuse::Watched;
 use crate::symbols::Key;
-use crate::witness::{Event, Trail};
+use crate::witness::Trail;
 
 /// A loop the path is in.
 #[derive(Clone, Debug)]

@@ -3,14 +3,15 @@
 use std::rc::Rc;
 
 use caulk_ir::{Constant, Initialiser, InstId, Type};
+use caulk_memory::Class;
 use caulk_solver::TermId;
+use caulk_summary::Event;
 
-use crate::frame::{Class, bytes_of, is_pointer, type_of, width_of};
+use crate::frame::{bytes_of, is_pointer, type_of, width_of};
 use crate::machine::Machine;
 use crate::memory::Content;
 use crate::state::{Fate, State};
 use crate::symbols::{Key, Moment, Origin, Part};
-use crate::witness::Event;
 
 /// Larger tables are not copied number by number.
 const MAX_CONSTANT_CELLS: usize = 32;

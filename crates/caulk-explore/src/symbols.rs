@@ -1,12 +1,11 @@
 //! What the unknowns of an execution stand for.
 
 use caulk_ir::InstId;
+use caulk_memory::Class;
 use caulk_program::{FuncId, GlobalVarId};
 use caulk_solver::{BinaryOp, Node, SymbolId, TermId, TermPool};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-
-use crate::frame::Class;
 
 /// Where a symbol comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

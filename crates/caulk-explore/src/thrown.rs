@@ -3,14 +3,13 @@
 use caulk_ir::{Inst, InstId, Operand};
 use caulk_program::is_constructor;
 use caulk_solver::TermId;
-use caulk_summary::Throws;
+use caulk_summary::{Event, Throws};
 use caulk_useflow::{Candidate, Loss};
 
 use crate::frame::Frame;
 use crate::search::{Goal, Search};
 use crate::state::{Fate, State};
 use crate::symbols::Origin;
-use crate::witness::Event;
 
 /// Whether the exception that is on its way is one that code names. Lack of memory is none.
 pub(crate) fn is_named(state: &State, index: usize, candidate: &Candidate) -> bool {

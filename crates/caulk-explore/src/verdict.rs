@@ -7,7 +7,8 @@ use caulk_ir::{EntityVec, InstId};
 use caulk_program::{FuncId, Marks, Program};
 use caulk_rules::Rule;
 use caulk_solver::SolverStats;
-use caulk_useflow::{Analysis, Candidate, Event as StageOneEvent, Loss, TableMarks, UseflowConfig};
+use caulk_summary::Event;
+use caulk_useflow::{Analysis, Candidate, CandidateId, Loss, TableMarks, UseflowConfig};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +26,6 @@ use crate::machine::Machine;
 use crate::refused::{Edge, Edges};
 use crate::replay::Replay;
 use crate::search::{Goal, Search};
-use crate::witness::Event;
 use crate::world::World;
 
 /// Who found that a candidate cannot be.
@@ -82,11 +82,31 @@ pub enum Verdict {
 #[derive(Debug, Default)]
 pub struct Exploration {
     /// By function, in the order of its candidates.
-    pub verdicts: EntityVec<FuncId, Vec<Verdict>>,
+    verdicts: EntityVec<FuncId, Vec<Verdict>>,
     pub statistics: Statistics,
 }
 
 impl Exploration {
+    /// Every candidate of stage one with what stage two says of it, in the order of the program. There are no other verdicts.
+    pub fn judged<'r>(
+        &'r self,
+        analysis: &'r Analysis,
+    ) -> impl Iterator<Item = (CandidateId, &'r Candidate, &'r Verdict)> {
+        analysis.reports.iter().flat_map(|(function, report)| self.judged_of(function, &report.candidates))
+    }
+
+    /// The same for the candidates of one function.
+    pub fn judged_of<'r>(
+        &'r self,
+        function: FuncId,
+        candidates: &'r [Candidate],
+    ) -> impl Iterator<Item = (CandidateId, &'r Candidate, &'r Verdict)> {
+        let verdicts = &self.verdicts[function];
+        debug_assert_eq!(candidates.len(), verdicts.len(), "stage two judges what stage one lists");
+        let judged = candidates.iter().zip(verdicts).enumerate();
+        judged.map(move |(number, (candidate, verdict))| (CandidateId { function, number }, candidate, verdict))
+    }
+
     fn add(&mut self, function: FuncId, verdicts: Vec<Verdict>, effort: Effort) {
         self.statistics.effort += effort;
         verdicts.iter().for_each(|v| self.statistics.count(v));
@@ -251,7 +271,7 @@ fn wanted_by(candidate: &Candidate) -> Wanted {
 
 /// Whether an allocation may fail in the callee that takes the object of a question.
 fn may_fail(world: &World<'_>, candidate: &Candidate) -> bool {
-    let is_taken = |event: &StageOneEvent| matches!(event, StageOneEvent::Kept | StageOneEvent::Freed);
+    let is_taken = |event: &Event| matches!(event, Event::Kept | Event::Freed);
     let Some((call, _)) = candidate.trail.iter().rev().find(|(_, event)| is_taken(event)) else { return false };
     let site = world.program.call_site(candidate.function, *call);
     let mut targets = site.into_iter().flat_map(|site| world.program.targets(site));

@@ -3,34 +3,13 @@
 use std::rc::Rc;
 
 use caulk_ir::InstId;
-use caulk_program::FuncId;
-use serde::{Deserialize, Serialize};
+use caulk_summary::Event;
 
 use crate::refused::Edge;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Event {
-    /// A branch or switch went to its `n`-th successor.
-    Took(u32),
-    Allocated,
-    /// A call that may take or free the object does neither.
-    NotTaken,
-    /// The object's address was written to memory.
-    Stored,
-    Overwritten,
-    OutOfScope,
-    FreedWithHolder,
-    /// A callee did one of several things: which, as a number of its guarded summary. A path is replayed by it.
-    Part(FuncId, u32),
-    /// Inside of a callee, a branch or switch went to its `n`-th successor.
-    Inside(FuncId, InstId, u32),
-}
-
-impl Event {
-    /// Whether the path could have gone on in another way here.
-    fn is_decision(self) -> bool {
-        matches!(self, Event::Took(_) | Event::Part(..) | Event::Allocated)
-    }
+/// Whether the path could have gone on in another way there.
+fn is_decision(event: Event) -> bool {
+    matches!(event, Event::Took(_) | Event::Part(..) | Event::Allocated)
 }
 
 #[derive(Debug)]
@@ -60,7 +39,7 @@ impl Trail {
         let mut decisions = Vec::new();
         let mut at = self;
         while let Some(node) = at.0.as_ref().filter(|node| node.length > after) {
-            if node.event.is_decision() {
+            if is_decision(node.event) {
                 decisions.push((node.inst, node.event));
             }
             at = &node.before;

@@ -3,13 +3,12 @@
 use std::borrow::Cow;
 
 use caulk_ir::InstId;
+use caulk_memory::Class;
 use caulk_program::{FuncId, Program};
-use caulk_useflow::modified::Place;
 use caulk_useflow::{Analysis, CallEffect, UseflowConfig, effect_of};
 
 use crate::config::ExploreConfig;
 use crate::effect_cache::EffectCache;
-use crate::frame::Class;
 use crate::kept::Keeping;
 
 #[derive(Clone, Copy)]
@@ -51,13 +50,8 @@ impl<'a> World<'a> {
 
     /// Whether one of several functions may.
     pub(crate) fn any_writes(&self, functions: &[FuncId], class: Class) -> bool {
-        let place = match class {
-            Class::Field(ty, offset) => Place::Field(ty, offset),
-            Class::Global(global) => Place::Global(global),
-            Class::Local(_) | Class::Other => Place::Plain,
-        };
         let modified = &self.analysis.survey.modified;
-        modified.number(place).is_some_and(|number| functions.iter().any(|f| modified.has(*f, number)))
+        modified.number(class).is_some_and(|number| functions.iter().any(|f| modified.has(*f, number)))
     }
 
     /// The bits of cells of a class that none of some functions changes.

@@ -3,12 +3,12 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use caulk_memory::Class;
 use caulk_program::FuncId;
 use caulk_solver::TermId;
 use smallvec::SmallVec;
 
 use crate::call::Site;
-use crate::frame::Class;
 use crate::machine::Machine;
 use crate::memory::Content;
 use crate::state::{Fate, State};

@@ -27,13 +27,11 @@ pub(crate) fn analysis(bytes: &[u8]) {
     let root = Path::new("/nowhere");
     let sources = Sources::new(root, report_config.max_source);
     let narrator = Narrator::new(&program, &models, &analysis, &report_config, &sources, root);
-    for (report, verdicts) in analysis.reports.values().zip(exploration.verdicts.values()) {
-        for (candidate, verdict) in report.candidates.iter().zip(verdicts) {
-            let evidence = match verdict {
-                Verdict::Confirmed(witness) => confirmed(candidate, witness),
-                _ => narrator.stage_one(candidate),
-            };
-            let _ = narrator.finding(candidate, &evidence);
-        }
+    for (_, candidate, verdict) in exploration.judged(&analysis) {
+        let evidence = match verdict {
+            Verdict::Confirmed(witness) => confirmed(candidate, witness),
+            _ => narrator.stage_one(candidate),
+        };
+        let _ = narrator.finding(candidate, &evidence);
     }
 }

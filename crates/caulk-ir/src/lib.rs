@@ -3,9 +3,9 @@
 //! This crate owns the shape of a lowered translation unit ([`Unit`]): its functions, blocks and SSA instructions, its
 //! structure types with their layout, its global variables with their initialisers, and the place in the source of
 //! everything. It also owns the text form ([`text`]), the verifier ([`verify`]) and the packed form that goes into the
-//! cache ([`pack`]).
+//! cache ([`pack`]), and what all analyses ask of a body ([`outline`]).
 //!
-//! *Architecture invariant:* no LLVM, no file system and no analysis in here. The front end makes units, everyone else
+//! *Architecture invariant:* no LLVM, no file system and no analysis of memory in here. The front end makes units, everyone else
 //! reads them. A unit that passes the verifier never makes a later part panic.
 
 pub mod body;
@@ -16,8 +16,11 @@ pub mod dominators;
 pub mod entity;
 pub mod flow;
 pub mod inst;
+pub mod liveness;
+pub mod outline;
 pub mod pack;
 pub mod place;
+pub mod sets;
 pub mod shape;
 pub mod text;
 pub mod types;
@@ -34,8 +37,11 @@ pub use entity::{
 pub use inst::{
     ArithFlags, BinaryOp, CallData, CallFlags, Callee, CastOp, CompareOp, Inst, Operand, Step, UnknownReason,
 };
+pub use liveness::Liveness;
+pub use outline::Outline;
 pub use pack::PackedUnit;
 pub use place::{Inlined, Place};
+pub use sets::EntitySets;
 pub use shape::{Mention, Shape, line_at, line_below};
 pub use types::{Field, Pointee, StructKind, StructType, Type};
 pub use unit::{

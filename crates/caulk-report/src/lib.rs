@@ -68,4 +68,4 @@ pub use select::{AllocFailure, Hidden, Level, Selection};
 pub use sites::shown_path;
 pub use states::{StateEdge, StateNode, StatePicture};
 pub use text::TextOptions;
-pub use witness::{Evidence, WitnessEvent, WitnessStep};
+pub use witness::{Evidence, WitnessStep};

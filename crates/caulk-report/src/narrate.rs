@@ -7,7 +7,8 @@ use caulk_ir::cpp_names::shortened;
 use caulk_ir::{Body, CompareOp, Constant, Inst, InstId, Operand};
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
-use caulk_useflow::{Analysis, Candidate, Event, Kind as CandidateKind, Loss, Slot, holder_name};
+use caulk_summary::Event;
+use caulk_useflow::{Analysis, Candidate, Kind as CandidateKind, Loss, Slot, holder_name};
 
 use crate::config::ReportConfig;
 use crate::finding::{Call, Confidence, Finding, Kind, MEMORY, Site, Step, StepKind};
@@ -18,7 +19,7 @@ use crate::layout::ELLIPSIS;
 use crate::reason::Reason;
 use crate::sites::Sites;
 use crate::source::Sources;
-use crate::witness::{Evidence, WitnessEvent, WitnessStep, trail};
+use crate::witness::{Evidence, WitnessStep, trail};
 use crate::words;
 
 pub struct Narrator<'a> {
@@ -122,8 +123,8 @@ impl<'a> Narrator<'a> {
     }
 
     /// One branch of a path in words.
-    pub fn branch(&self, candidate: &Candidate, inst: InstId, successor: usize) -> Option<Step> {
-        let event = WitnessEvent::Branch(successor);
+    pub fn branch(&self, candidate: &Candidate, inst: InstId, successor: u32) -> Option<Step> {
+        let event = Event::Took(successor);
         let step = WitnessStep { function: candidate.function, inst, event, is_detail: false };
         Story { narrator: self, candidate, variable: None, steps: Vec::new() }.step(&step)
     }
@@ -241,7 +242,7 @@ impl<'a> Narrator<'a> {
 
     /// Whether a branch of the path is the failure of another allocation.
     fn is_failed_allocation(&self, candidate: &Candidate, step: &WitnessStep) -> bool {
-        let WitnessEvent::Branch(successor) = step.event else { return false };
+        let Event::Took(successor) = step.event else { return false };
         let Some(body) = self.sites.body(step.function) else { return false };
         let Inst::Branch { cond: Operand::Value(cond), .. } = body.insts[step.inst] else { return false };
         let Inst::Compare { op, lhs, rhs, .. } = body.insts[cond] else { return false };
@@ -326,22 +327,22 @@ impl Story<'_, '_> {
         let allocated = Step { kind: StepKind::Allocated, site: allocation.site.clone(), text, detail: false };
         for step in &evidence.witness {
             let is_ours = step.function == self.candidate.function;
-            if is_ours && step.inst == self.candidate.allocation && matches!(step.event, WitnessEvent::Object(_)) {
+            if is_ours && step.inst == self.candidate.allocation && !step.event.is_way() {
                 if !self.steps.contains(&allocated) {
                     self.add(allocated.clone());
                 }
                 // In a loop, the next allocation is where the old block is lost.
-                if step.event != WitnessEvent::Object(Event::Allocated) && self.candidate.place == step.inst {
+                if step.event != Event::Allocated && self.candidate.place == step.inst {
                     break;
                 }
                 continue;
             }
             // What comes after the loss shows nothing more.
-            if is_ours && step.inst == self.candidate.place && matches!(step.event, WitnessEvent::Object(_)) {
+            if is_ours && step.inst == self.candidate.place && !step.event.is_way() {
                 break;
             }
             // Nothing can happen to it before it is there.
-            if matches!(step.event, WitnessEvent::Object(_)) && !self.steps.contains(&allocated) {
+            if !step.event.is_way() && !self.steps.contains(&allocated) {
                 continue;
             }
             if let Some(told) = self.step(step) {
@@ -384,29 +385,27 @@ impl Story<'_, '_> {
         let site = sites.of(step.function, step.inst);
         let callee = || sites.callee(step.function, step.inst).unwrap_or_else(|| "something".to_owned());
         let (kind, text) = match step.event {
-            WitnessEvent::Branch(successor) => {
-                self.narrator.branch_words((step.function, step.inst), successor, &site)?
+            Event::Took(successor) => {
+                self.narrator.branch_words((step.function, step.inst), successor as usize, &site)?
             }
-            WitnessEvent::Object(event) => match event {
-                Event::Stored => (StepKind::Stored, self.stored(step, &site)?),
-                Event::NotTaken => {
-                    (StepKind::NotTaken, format!("{} does not take ownership of {}", callee(), self.subject()))
-                }
-                Event::Overwritten => (StepKind::Overwritten, format!("{} is overwritten", self.subject())),
-                Event::OutOfScope => (StepKind::OutOfScope, format!("{} goes out of scope", self.subject())),
-                Event::FreedWithHolder => {
-                    (StepKind::FreedWithHolder, format!("{} frees what holds {}", callee(), self.subject()))
-                }
-                Event::Thrown => (StepKind::Branch, format!("{} throws an exception", callee())),
-                Event::Allocated
-                | Event::Given
-                | Event::Freed
-                | Event::Renewed
-                | Event::Kept
-                | Event::GivenToUnknown
-                | Event::BranchTaken
-                | Event::BranchNotTaken => return None,
-            },
+            Event::Stored => (StepKind::Stored, self.stored(step, &site)?),
+            Event::NotTaken => {
+                (StepKind::NotTaken, format!("{} does not take ownership of {}", callee(), self.subject()))
+            }
+            Event::Overwritten => (StepKind::Overwritten, format!("{} is overwritten", self.subject())),
+            Event::OutOfScope => (StepKind::OutOfScope, format!("{} goes out of scope", self.subject())),
+            Event::FreedWithHolder => {
+                (StepKind::FreedWithHolder, format!("{} frees what holds {}", callee(), self.subject()))
+            }
+            Event::Thrown => (StepKind::Branch, format!("{} throws an exception", callee())),
+            Event::Allocated
+            | Event::Given
+            | Event::Freed
+            | Event::Renewed
+            | Event::Kept
+            | Event::GivenToUnknown
+            | Event::Inside(..)
+            | Event::Part(..) => return None,
         };
         Some(Step { kind, site, text, detail: step.is_detail })
     }

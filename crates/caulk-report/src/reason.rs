@@ -1,10 +1,11 @@
 //! Why memory is lost at a place: in a sentence, and in the few words of a headline.
 
 use caulk_ir::InstId;
-use caulk_useflow::{Candidate, Event, Kind, Loss};
+use caulk_summary::Event;
+use caulk_useflow::{Candidate, Kind, Loss};
 
 use crate::finding::Cause;
-use crate::witness::{Evidence, WitnessEvent};
+use crate::witness::Evidence;
 
 pub(crate) enum Reason {
     Return,
@@ -57,9 +58,9 @@ impl Reason {
             Loss::Thrown => return Reason::Thrown(callee.filter(|name| !name.starts_with("__cxa_"))),
         }
         let ends = evidence.witness.iter().rev().filter(|s| s.function == function && s.inst == place);
-        let end = ends.map(|s| s.event).find(|e| matches!(e, WitnessEvent::Object(_)));
+        let end = ends.map(|s| s.event).find(|e| !e.is_way());
         match (candidate.kind, end) {
-            (_, Some(WitnessEvent::Object(Event::FreedWithHolder))) => Reason::HolderFreed,
+            (_, Some(Event::FreedWithHolder)) => Reason::HolderFreed,
             (Kind::Lost, _) if place == allocation && (exit == allocation || is_overwritten(candidate, place)) => {
                 Reason::NextIteration
             }

@@ -1,26 +1,19 @@
 //! What an engine tells of one path, before it is put into words.
 
-use caulk_explore::{Event as Passed, Witness};
+use caulk_explore::Witness;
 use caulk_ir::InstId;
 use caulk_program::FuncId;
-use caulk_useflow::{Candidate, Event};
+use caulk_summary::Event;
+use caulk_useflow::Candidate;
 
 use crate::finding::Confidence;
-
-/// Something that happens on a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WitnessEvent {
-    /// Something that happens to the object, in stage one's words.
-    Object(Event),
-    /// A branch or switch, with the index of the successor taken.
-    Branch(usize),
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WitnessStep {
     pub function: FuncId,
     pub inst: InstId,
-    pub event: WitnessEvent,
+    /// Of events inside of callees there are only branches, told as those of the callee.
+    pub event: Event,
     /// It follows from the rest of the path, or changes nothing: shown on request only.
     pub is_detail: bool,
 }
@@ -54,35 +47,23 @@ pub struct Evidence {
 
 /// The path that stage one remembers. It is one of those it merged, and it was not asked whether it can be taken.
 pub fn trail(candidate: &Candidate) -> Vec<WitnessStep> {
-    let step = |(inst, event): &(InstId, Event)| {
-        let event = match event {
-            Event::BranchTaken => WitnessEvent::Branch(0),
-            Event::BranchNotTaken => WitnessEvent::Branch(1),
-            other => WitnessEvent::Object(*other),
-        };
-        WitnessStep { function: candidate.function, inst: *inst, event, is_detail: false }
+    let step = |(inst, event): &(InstId, Event)| WitnessStep {
+        function: candidate.function,
+        inst: *inst,
+        event: *event,
+        is_detail: false,
     };
     candidate.trail.iter().map(step).collect()
 }
 
 /// The path that stage two confirmed.
 pub fn confirmed(candidate: &Candidate, witness: &Witness) -> Evidence {
-    let step = |((inst, event), is_essential): (&(InstId, Passed), &bool)| {
-        let (mut function, mut inst) = (candidate.function, *inst);
-        let event = match *event {
-            Passed::Inside(callee, branch, successor) => {
-                (function, inst) = (callee, branch);
-                WitnessEvent::Branch(successor as usize)
-            }
-            Passed::Took(successor) => WitnessEvent::Branch(successor as usize),
-            Passed::Allocated => WitnessEvent::Object(Event::Allocated),
-            Passed::NotTaken => WitnessEvent::Object(Event::NotTaken),
-            Passed::Stored => WitnessEvent::Object(Event::Stored),
-            Passed::Overwritten => WitnessEvent::Object(Event::Overwritten),
-            Passed::OutOfScope => WitnessEvent::Object(Event::OutOfScope),
-            Passed::FreedWithHolder => WitnessEvent::Object(Event::FreedWithHolder),
-            // Which path a callee took shows in what is asked about its result, or is told branch by branch.
-            Passed::Part(..) => return None,
+    let step = |((inst, event), is_essential): (&(InstId, Event), &bool)| {
+        let (function, inst, event) = match *event {
+            Event::Inside(callee, branch, successor) => (callee, branch, Event::Took(successor)),
+            // Which way a callee went shows in what is asked about its result, or is told branch by branch.
+            Event::Part(..) => return None,
+            event => (candidate.function, *inst, event),
         };
         Some(WitnessStep { function, inst, event, is_detail: !is_essential })
     };
@@ -119,13 +100,12 @@ pub fn confirmed(candidate: &Candidate, witness: &Witness) -> Evidence {
 /// every branch of stage one's path as well.
 fn with_not_taken(mut steps: Vec<WitnessStep>, candidate: &Candidate) -> Vec<WitnessStep> {
     let trail = trail(candidate);
-    let is_branch = |step: &&WitnessStep| matches!(step.event, WitnessEvent::Branch(_));
+    let is_branch = |step: &&WitnessStep| step.event.is_way();
     let is_passed = |step: &WitnessStep| steps.iter().any(|passed| passed.is_same(step));
     if !trail.iter().filter(is_branch).all(is_passed) {
         return steps;
     }
-    let not_taken = WitnessEvent::Object(Event::NotTaken);
-    for (at, call) in trail.iter().enumerate().filter(|(_, step)| step.event == not_taken) {
+    for (at, call) in trail.iter().enumerate().filter(|(_, step)| step.event == Event::NotTaken) {
         if steps.iter().any(|step| step.is_same(call)) {
             continue;
         }

@@ -485,6 +485,16 @@ impl Summary {
         self.actions.iter().any(|a| matches!(&a.to, Destination::Store(place) if is_prefix(place)))
     }
 
+    /// Whether several values are put into a place, or what is there is renewed: a buffer of the callee's. What was there is seen to in
+    /// ways that single actions do not tell.
+    pub fn is_buffer(&self, to: &AccessPath) -> bool {
+        let is_here = |action: &&Action| match (&action.subject, &action.to) {
+            (_, Destination::Store(place)) | (Subject::Value(place), Destination::Renew) => place.same_place(to),
+            _ => false,
+        };
+        self.actions.iter().filter(is_here).count() > 1
+    }
+
     pub fn allocates(&self) -> bool {
         self.actions.iter().any(|a| matches!(a.subject, Subject::Alloc(_)))
     }

@@ -9,8 +9,10 @@
 //! sight, or given to unknown code).
 
 mod action;
+pub mod apply;
 mod case;
 mod decide;
+mod event;
 mod guard;
 pub mod json;
 mod numbers;
@@ -20,5 +22,6 @@ pub use action::{Action, AllocId, Block, Depth, Destination, ParamCall, Subject,
 pub use case::{Case, Known};
 pub use caulk_models::Room;
 pub use decide::{Answer, Caller, Decision, decide, decide_action};
+pub use event::Event;
 pub use guard::Guard;
 pub use numbers::{Asked, Assigned, Source};

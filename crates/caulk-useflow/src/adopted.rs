@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::function::View;
 use crate::schedule::Analysis;
-use crate::slots::{Origin, Slot};
+use crate::slots::{AllocationLine, Slot};
 
 /// A parameter of a constructor.
 type Param = (FuncId, u32);
@@ -119,7 +119,7 @@ fn takes(view: &View<'_>, id: InstId, data: &CallData, at: usize, call: InstId) 
 
 /// Whether an instruction stands in a block that only an exception leads to.
 fn is_after_throw(view: &View<'_>, id: InstId) -> bool {
-    let predecessors = view.body.predecessors();
+    let predecessors = view.predecessors();
     let mut block = view.homes[id];
     loop {
         let is_landing = view.body.blocks[block].insts().any(|i| matches!(view.body.insts[i], Inst::LandingPad { .. }));
@@ -140,7 +140,7 @@ fn is_own_constructor(program: &Program, function: FuncId) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct Adopted {
     /// Fields that some constructor is given blocks for that were made for them, and where first.
-    owned: FxHashMap<Slot, Origin>,
+    owned: FxHashMap<Slot, AllocationLine>,
     /// Fields that receive something that may be another's.
     foreign: FxHashSet<Slot>,
 }
@@ -149,7 +149,7 @@ impl Adopted {
     pub(crate) fn new(program: &Program, analysis: &Analysis, is_used: bool) -> Self {
         let all = || analysis.reports.iter().map(|(f, r)| (f, &r.slots.traffic.adoptions));
         let mut lent: FxHashSet<Param> = all().flat_map(|(_, a)| a.lent.iter().copied()).collect();
-        let mut handed: FxHashMap<Param, Origin> = FxHashMap::default();
+        let mut handed: FxHashMap<Param, AllocationLine> = FxHashMap::default();
         for (function, adoptions) in all() {
             for (param, line) in &adoptions.handed {
                 handed.entry(*param).or_insert((function, *line));
@@ -187,9 +187,9 @@ impl Adopted {
     }
 
     /// Fields that own what their constructors were given, with where that was made. In the order of the fields.
-    pub(crate) fn owned(&self) -> Vec<(Slot, Origin)> {
+    pub(crate) fn owned(&self) -> Vec<(Slot, AllocationLine)> {
         let is_owned = |slot: &Slot| !self.foreign.contains(slot);
-        let mut owned: Vec<(Slot, Origin)> =
+        let mut owned: Vec<(Slot, AllocationLine)> =
             self.owned.iter().filter(|(slot, _)| is_owned(slot)).map(|(slot, origin)| (*slot, *origin)).collect();
         owned.sort_unstable();
         owned

@@ -3,12 +3,11 @@
 use caulk_ir::{InstId, VarId};
 use caulk_models::FamilyId;
 use caulk_program::{FuncId, TypeId};
-use caulk_summary::AllocId;
+use caulk_summary::{AllocId, Event};
 use serde::{Deserialize, Serialize};
 
 use crate::ground::Ground;
-use crate::history::Event;
-use crate::slots::{Origin, Slot};
+use crate::slots::{AllocationLine, Slot};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Kind {
@@ -63,6 +62,13 @@ impl Loss {
     }
 }
 
+/// Which candidate of a run: its function, and its place among those of the function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CandidateId {
+    pub function: FuncId,
+    pub number: usize,
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Candidate {
     pub function: FuncId,
@@ -95,7 +101,7 @@ impl Candidate {
         function: FuncId,
         place: InstId,
         loss: Loss,
-        origin: Origin,
+        origin: AllocationLine,
         ground: Option<Ground>,
     ) -> Self {
         Self {

@@ -1,13 +1,12 @@
 //! The cases in which a call hands out a block, each a start of its own for the object.
 
 use caulk_ir::InstId;
-use caulk_memory::{AccessPath, Cell, Offset, Relation};
+use caulk_memory::{AccessPath, Cell, Class, Offset, Relation};
 use caulk_summary::Case;
 
 use crate::fact_list::learn;
 use crate::facts::{FactList, Key, number_of};
 use crate::function::{Resolved, View};
-use crate::modified::field_place;
 use crate::objects::{Fresh, given, rests_on_null_parameter};
 
 /// Gives the object one start for each case that may be here. None at all: the call makes no such object here. `before`: what is
@@ -120,7 +119,7 @@ pub(crate) fn count_what_is_filled(view: &mut View<'_>, call: InstId, cells: &[C
             if !is_counter || view.values.own_field(sibling).is_none() {
                 continue;
             }
-            let place = field_place(program, ty, field.offset);
+            let place = Class::of_field(program, ty, field.offset);
             let key = view.keys.of_cell(sibling);
             let is_counted = targets.iter().any(|target| view.modified.may_write(*target, place));
             if is_counted && !facts.iter().any(|fact| fact.0 == key) {

@@ -22,7 +22,7 @@ use crate::ground::Ground;
 use crate::schedule::Analysis;
 use crate::shown_fields::given_by_results;
 use crate::slot_table::SlotTable;
-use crate::slots::{Origin, OwnedFields, Slot};
+use crate::slots::{AllocationLine, OwnedFields, Slot};
 use crate::summarize::{Summarizer, World};
 
 /// Where the contents of fields go, over the whole program.
@@ -47,7 +47,7 @@ pub(crate) struct Flows {
 /// The outcome of elements of containers that are fields, over the whole program.
 struct Shelves {
     /// Containers that receive fresh blocks, and where first. By class, in the order of their offsets.
-    filled: FxHashMap<TypeId, Vec<(Slot, Origin)>>,
+    filled: FxHashMap<TypeId, Vec<(Slot, AllocationLine)>>,
     foreign: FxHashSet<Slot>,
     /// Containers whose elements some function may free, take out or pass on, or others may that have the container.
     taken: FxHashSet<Slot>,
@@ -58,13 +58,13 @@ struct Shelves {
 impl Shelves {
     fn new(analysis: &Analysis) -> Self {
         let uses = || analysis.reports.values().map(|report| &report.slots.shelves);
-        let mut filled: BTreeMap<Slot, Origin> = BTreeMap::new();
+        let mut filled: BTreeMap<Slot, AllocationLine> = BTreeMap::new();
         for (index, shelves) in uses().enumerate() {
             for (slot, line) in &shelves.filled {
                 filled.entry(*slot).or_insert((FuncId(index as u32), *line));
             }
         }
-        let mut by_class: FxHashMap<TypeId, Vec<(Slot, Origin)>> = FxHashMap::default();
+        let mut by_class: FxHashMap<TypeId, Vec<(Slot, AllocationLine)>> = FxHashMap::default();
         for (slot, origin) in filled {
             by_class.entry(slot.0).or_default().push((slot, origin));
         }
@@ -78,7 +78,7 @@ impl Shelves {
     }
 
     /// Containers of a class whose elements nothing ever frees or takes.
-    fn left(&self, ty: TypeId) -> Vec<(Slot, Origin)> {
+    fn left(&self, ty: TypeId) -> Vec<(Slot, AllocationLine)> {
         let is_left = |slot: &Slot| !self.foreign.contains(slot) && !self.taken.contains(slot);
         self.filled.get(&ty).into_iter().flatten().filter(|(slot, _)| is_left(slot)).copied().collect()
     }
@@ -154,7 +154,7 @@ impl Flows {
     }
 
     /// Where a container that is a field first receives a block, if it receives nothing but blocks made for it and no other code has it.
-    pub(crate) fn own_elements(&self, slot: Slot) -> Option<Origin> {
+    pub(crate) fn own_elements(&self, slot: Slot) -> Option<AllocationLine> {
         let filled = self.shelves.filled.get(&slot.0).into_iter().flatten();
         let (_, origin) = filled.into_iter().find(|(filled, _)| *filled == slot)?;
         let is_shared = self.shelves.foreign.contains(&slot) || self.shelves.shared.contains(&slot);
@@ -231,7 +231,7 @@ pub(crate) fn missed_by_classes(
 }
 
 /// Allocations that other candidates name: those tell where an object of the class is lost, which is easier to believe.
-pub(crate) fn seen_elsewhere(analysis: &Analysis, known: &[Candidate]) -> FxHashSet<Origin> {
+pub(crate) fn seen_elsewhere(analysis: &Analysis, known: &[Candidate]) -> FxHashSet<AllocationLine> {
     let reported = analysis.reports.values().flat_map(|report| &report.candidates);
     let shown = reported.chain(known).filter(|candidate| !candidate.hidden && candidate.loss != Loss::Thrown);
     shown.flat_map(|candidate| candidate.chain.iter().copied()).collect()
@@ -261,7 +261,7 @@ fn of_destructor(
 ) -> Vec<Candidate> {
     let program = world.program;
     let Some(ty) = class_of(program, function) else { return Vec::new() };
-    let fields: &[(Slot, Origin)] = owned.get(&ty).map(Vec::as_slice).unwrap_or_default();
+    let fields: &[(Slot, AllocationLine)] = owned.get(&ty).map(Vec::as_slice).unwrap_or_default();
     let shelves = flows.shelves.left(ty);
     if fields.is_empty() && shelves.is_empty() {
         return Vec::new();
@@ -275,7 +275,7 @@ fn of_destructor(
         let is_shown = || frees_others(slot) && flows.is_only_shown(program, slot);
         flows.is_private(program, slot) || world.config.rules.applies(Rule::ShownFields, is_shown())
     };
-    let suspects: Vec<&(Slot, Origin)> = fields.iter().filter(|(slot, _)| is_suspect(*slot)).collect();
+    let suspects: Vec<&(Slot, AllocationLine)> = fields.iter().filter(|(slot, _)| is_suspect(*slot)).collect();
     let summary_of = |f: FuncId| Some(analysis.summary(f));
     let mut summarizer = Summarizer::new(world, function, &body, &summary_of, analysis.special(function));
     let lost = |(slot, origin)| {

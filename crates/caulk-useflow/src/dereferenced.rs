@@ -1,6 +1,6 @@
 //! Pointers that a function reads or writes through on the way to a call: they are not null there.
 
-use caulk_ir::{DominatorTree, Inst, InstId, Operand};
+use caulk_ir::{Inst, InstId, Operand};
 
 use crate::function::View;
 
@@ -19,6 +19,5 @@ pub(crate) fn is_dereferenced(view: &View<'_>, call: InstId, pointer: Operand) -
     if blocks.is_empty() || blocks.contains(&here) {
         return !blocks.is_empty();
     }
-    let dominators = DominatorTree::new(view.body);
-    blocks.iter().any(|block| dominators.dominates(*block, here))
+    blocks.iter().any(|block| view.dominators().dominates(*block, here))
 }

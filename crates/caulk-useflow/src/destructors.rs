@@ -20,7 +20,7 @@ use crate::propagate::{Propagation, Start};
 use crate::released::Released;
 use crate::schedule::Analysis;
 use crate::slot_table::SlotTable;
-use crate::slots::{Destroyed, Origin, OwnedFields, Slot, structure_at};
+use crate::slots::{AllocationLine, Destroyed, OwnedFields, Slot, structure_at};
 use crate::summarize::{Fate, Summarizer, World};
 use crate::unfreed::unfreed_structures;
 
@@ -93,7 +93,7 @@ fn missed_fields(
     for destroyed in destroyed.filter(|destroyed| !destroyed.is_seen_to && !is_new(destroyed)) {
         let Some(fields) = owned.get(&destroyed.ty) else { continue };
         let base = given_structure(summarizer, destroyed);
-        let mut missed: Vec<(Slot, Origin)> = fields.clone();
+        let mut missed: Vec<(Slot, AllocationLine)> = fields.clone();
         missed.retain(|(slot, _)| {
             // What nothing frees at all may be another's, where the contents go elsewhere.
             let is_owning = table.is_freed(slot) || (destroyed.frees_fields && !flows.is_taken(*slot));
@@ -228,7 +228,8 @@ fn passed_over(
     let function = summarizer.view.id;
     let owning = || owned.get(&released.ty).into_iter().flatten().filter(|(slot, _)| table.is_freed(slot));
     let freed = owning().filter(|(slot, _)| released.fields.contains(&slot.1)).count();
-    let left: Vec<(Slot, Origin)> = owning().filter(|(s, _)| !released.fields.contains(&s.1)).copied().collect();
+    let left: Vec<(Slot, AllocationLine)> =
+        owning().filter(|(s, _)| !released.fields.contains(&s.1)).copied().collect();
     if freed < MIN_RELEASED || left.len() * MIN_SHARE > freed || fills(analysis, function, released.ty) {
         return Vec::new();
     }

@@ -8,11 +8,10 @@ use std::fmt::Write;
 
 use caulk_ir::{BlockId, Body, InstId};
 use caulk_program::FuncId;
-use caulk_summary::print;
+use caulk_summary::{Event, print};
 
 use crate::alternative::{Alternative, Status};
 use crate::explain::Explainer;
-use crate::history::Event;
 use crate::names::Names;
 use crate::objects::{fresh, given_start, given_values};
 use crate::propagate::{Flow, Propagation, Start};
@@ -295,7 +294,7 @@ fn word(event: Event) -> Option<&'static str> {
         Event::Renewed => "renewed",
         Event::NotTaken => "not taken",
         Event::Thrown => "an exception passes",
-        Event::Allocated | Event::Given | Event::BranchTaken | Event::BranchNotTaken => return None,
+        Event::Allocated | Event::Given | Event::Took(_) | Event::Inside(..) | Event::Part(..) => return None,
     })
 }
 

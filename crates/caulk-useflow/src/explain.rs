@@ -5,13 +5,12 @@ use std::fmt;
 use caulk_ir::{Body, Inst, InstId};
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
-use caulk_summary::{AllocId, Block, Destination, Subject, print};
+use caulk_summary::{AllocId, Block, Destination, Event, Subject, print};
 
 use crate::alternative::{Alternative, Status};
 use crate::candidate::{Candidate, Kind};
 use crate::config::UseflowConfig;
 use crate::function::{Resolved, View};
-use crate::history::Event;
 use crate::names::Names;
 use crate::objects::{Fresh, fresh};
 use crate::propagate::{Propagation, Start};
@@ -370,9 +369,11 @@ impl Teller<'_, '_> {
             Event::Renewed => format!("renewed by {}", callee()),
             Event::NotTaken => format!("not taken by {}", callee()),
             Event::Thrown => format!("exception thrown by {}", callee()),
-            Event::BranchTaken => "branch taken".to_owned(),
-            Event::BranchNotTaken => "branch not taken".to_owned(),
+            Event::Took(0) => "branch taken".to_owned(),
+            Event::Took(_) => "branch not taken".to_owned(),
             Event::Freed | Event::Kept | Event::GivenToUnknown => return None,
+            // Only stage two executes callees.
+            Event::Inside(..) | Event::Part(..) => return None,
         })
     }
 }

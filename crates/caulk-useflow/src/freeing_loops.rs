@@ -31,7 +31,7 @@ impl FreeingLoops {
         if freed.is_empty() {
             return loops;
         }
-        let predecessors = view.body.predecessors();
+        let predecessors = view.predecessors().clone();
         for (head, _) in view.body.blocks.iter() {
             let is_back = |from: &BlockId| view.order[*from] != u32::MAX && view.order[head] <= view.order[*from];
             let ends: Vec<BlockId> = predecessors[head].iter().copied().filter(is_back).collect();

@@ -15,7 +15,7 @@ impl Summarizer<'_> {
         let home = self.view.homes[at];
         let comes_before = |inst: InstId| {
             let block = self.view.homes[inst];
-            if block == home { inst < at } else { self.dominators.dominates(block, home) }
+            if block == home { inst < at } else { self.view.dominators().dominates(block, home) }
         };
         let points_to_old = |operand: &Operand| self.view.values.of_operand(*operand).is_some_and(|c| c.base == old);
         let is_used = |(inst, kind): (InstId, &Inst)| match kind {
@@ -26,8 +26,8 @@ impl Summarizer<'_> {
         if body.insts.iter().any(is_used) {
             return true;
         }
-        let predecessors = body.predecessors();
-        let is_only_way = |side: BlockId| self.dominators.dominates(side, home) && predecessors[side].len() == 1;
+        let predecessors = self.view.predecessors();
+        let is_only_way = |side: BlockId| self.view.dominators().dominates(side, home) && predecessors[side].len() == 1;
         body.blocks.keys().filter_map(|block| self.nonnull_side(block, cell)).any(is_only_way)
     }
 
@@ -60,7 +60,7 @@ impl Summarizer<'_> {
 
     /// Blocks from which a block is reached without going round a loop.
     fn blocks_before(&self, home: BlockId) -> FxHashSet<BlockId> {
-        let predecessors = self.view.body.predecessors();
+        let predecessors = self.view.predecessors();
         let mut found: FxHashSet<BlockId> = FxHashSet::default();
         let mut work = vec![home];
         while let Some(block) = work.pop() {

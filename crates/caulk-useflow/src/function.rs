@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::rc::Rc;
 
-use caulk_ir::{BinaryOp, BlockId, Body, EntityVec, Inst, InstId, Operand, Step, Type, line_below};
+use caulk_ir::{BinaryOp, Body, EntityVec, Inst, InstId, Operand, Outline, Step, Type, line_below};
 use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueId, ValueNode, ValueTable};
 use caulk_program::{CallKind, FuncId, Outcome, Program, copied_errnos};
 use caulk_rules::Rule;
@@ -20,7 +20,6 @@ use crate::config::UseflowConfig;
 use crate::exceptions::{Throwing, throwing_calls};
 use crate::facts::{FactList, Keys, number_of};
 use crate::freeing_loops::FreeingLoops;
-use crate::liveness::Liveness;
 use crate::modified::Modified;
 use crate::saved::Initial;
 use crate::settled::settled_pointers;
@@ -42,11 +41,7 @@ pub(crate) struct View<'a> {
     pub body: &'a Body,
     pub values: ValueTable,
     pub keys: Keys,
-    pub homes: EntityVec<InstId, BlockId>,
-    /// Position of each block in reverse post-order.
-    pub order: EntityVec<BlockId, u32>,
-    pub blocks_by_order: Vec<BlockId>,
-    pub liveness: Liveness,
+    pub outline: Outline<'a>,
     pub steps: Steps,
     pub freeing_loops: FreeingLoops,
     /// What is known of parameters where ways meet: see [`crate::apart`].
@@ -61,8 +56,6 @@ pub(crate) struct View<'a> {
     pub loosely_told: bool,
     /// Calls of functions that only compute, and the arguments whose zero they keep.
     pub zero_keepers: FxHashMap<InstId, SmallVec<[usize; 2]>>,
-    /// Whether anything uses the value of an instruction.
-    pub is_used: EntityVec<InstId, bool>,
     /// Loads of `errno` that are copied, not compared.
     pub copied_errnos: Vec<InstId>,
     /// Which facts each call makes untrue, as far as was asked.
@@ -94,6 +87,15 @@ pub struct CallEffect<'a> {
     pub unknown: bool,
 }
 
+/// A view is the outline of the body, and what stage one knows besides.
+impl<'a> Deref for View<'a> {
+    type Target = Outline<'a>;
+
+    fn deref(&self) -> &Outline<'a> {
+        &self.outline
+    }
+}
+
 impl<'a> View<'a> {
     pub(crate) fn new(
         program: &'a Program,
@@ -105,15 +107,10 @@ impl<'a> View<'a> {
         known: &Special,
     ) -> Self {
         let unit = program.function(id).unit;
-        let homes = body.inst_blocks();
-        let mut order: EntityVec<BlockId, u32> = vec![u32::MAX; body.blocks.len()].into();
-        let blocks_by_order = body.reverse_post_order();
-        for (position, block) in blocks_by_order.iter().enumerate() {
-            order[*block] = position as u32;
-        }
         let mut calls: EntityVec<InstId, Option<Rc<CallEffect<'a>>>> = vec![None; body.insts.len()].into();
         let mut keys = Keys::default();
-        keys.ways = Ways::new(body);
+        let outline = Outline::new(body);
+        keys.ways = Ways::new(body, &outline);
         for site in program.call_sites(id) {
             let effect = match special(known, site.inst) {
                 Some(summary) => Some(CallEffect { summary: Cow::Owned(Summary::clone(summary)), unknown: false }),
@@ -127,14 +124,6 @@ impl<'a> View<'a> {
             }
         }
         let zero_keepers = zero_keepers(program, id, body);
-        let mut is_used: EntityVec<InstId, bool> = vec![false; body.insts.len()].into();
-        for inst in body.insts.values() {
-            inst.for_each_operand(|operand| {
-                if let Operand::Value(v) = *operand {
-                    is_used[v] = true;
-                }
-            });
-        }
         let inside = |inst: InstId| calls[inst].as_ref().and_then(|c| c.summary.result_inside);
         let values = ValueTable::new(program, unit, body, &inside);
         let settled = settled_pointers(body, &values, &calls);
@@ -150,16 +139,12 @@ impl<'a> View<'a> {
             body,
             values,
             keys,
-            liveness: Liveness::new(body, &homes),
+            outline,
             steps: Steps::new(body),
             freeing_loops: FreeingLoops::default(),
             apart: Apart::new(body),
-            homes,
-            order,
-            blocks_by_order,
             calls,
             zero_keepers,
-            is_used,
             copied_errnos: copied_errnos(program.unit(unit), body),
             stale: vec![None; body.insts.len()].into(),
             throwing,

@@ -1,29 +1,7 @@
 //! What happened to the objects of a function, event after event: the way to a candidate, and the answer to "why".
 
 use caulk_ir::InstId;
-use serde::{Deserialize, Serialize};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Event {
-    Allocated,
-    /// Existed before the function was entered.
-    Given,
-    Stored,
-    Overwritten,
-    OutOfScope,
-    Freed,
-    FreedWithHolder,
-    /// Another block has taken its place in what holds it, or may have.
-    Renewed,
-    Kept,
-    GivenToUnknown,
-    /// A call that may take it does not, as its result tells.
-    NotTaken,
-    BranchTaken,
-    BranchNotTaken,
-    /// A call ended in an exception that some code names.
-    Thrown,
-}
+use caulk_summary::Event;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {

@@ -1,36 +1,20 @@
-//! What a function may write, itself or through what it calls: by place, over the whole program.
+//! What a function may write, itself or through what it calls: by class of cells, over the whole program.
 //!
-//! A place is a field of a structure type (whichever object it is in) or a global variable. Callers use it to know which of
-//! the values they have read may be others after a call. Flow-insensitive: one set for each function.
+//! Callers use it to know which of the values they have read may be others after a call. Flow-insensitive: one set for each function.
 
-use caulk_ir::{Body, Callee, Constant, Entity, EntitySet, Inst, InstId, Operand, Pointee, Step, Type};
-use caulk_program::reads::{Read, note};
-use caulk_program::{CallKind, CallSite, FuncId, GlobalVarId, Names, Outcome, Program, TypeId, mark};
-use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 
+use caulk_ir::{
+    Body, Callee, Constant, Entity, EntitySet, EntitySets, EntityVec, Inst, InstId, Operand, Pointee, Step, Type,
+    entity,
+};
+use caulk_memory::Class;
+use caulk_program::reads::{Read, note};
+use caulk_program::{CallKind, CallSite, FuncId, Names, Outcome, Program, TypeId, mark};
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::bit_writes::bit_writes;
-
-/// A place that is distinguished from others over the whole program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
-    /// A field of a structure type: the innermost structure and the offset in it. Elements of an array are one.
-    Field(TypeId, u64),
-    Global(GlobalVarId),
-    /// Memory of no known structure: what an `int *` or a `char *` points to.
-    Plain,
-}
-
-/// What one store writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Write {
-    Place(Place),
-    /// Besides its place: of this field only the bits of a mask.
-    Bits(TypeId, u64, u64),
-    /// Besides its place: all of this field.
-    Whole(TypeId, u64),
-}
 
 /// Fields of one structure that a copy of all of it is taken to write, nested ones included.
 const MAX_FIELDS: usize = 512;
@@ -41,15 +25,27 @@ const MAX_CHAIN: usize = 64;
 /// and reporting an error can do nearly everything: without an end, every call would count as writing all there is.
 const MAX_DEPTH_IN_CYCLE: usize = 3;
 
-/// Which places each function may write.
+/// What one store writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Write {
+    Class(Class),
+    /// Besides the class: of this field only the bits of a mask.
+    Bits(TypeId, u64, u64),
+    /// Besides the class: all of this field. Kept for fields of which something else writes only some bits.
+    Whole(TypeId, u64),
+}
+
+entity!(
+    /// What something in the program writes.
+    WriteId, "write");
+
+/// Cells of which classes each function may write.
 #[derive(Debug, Default)]
 pub struct Modified {
-    places: FxHashMap<Write, u32>,
-    /// Fields of which some store writes only some bits: the numbers of such writes, with their masks.
-    bits: FxHashMap<(TypeId, u64), Vec<(u32, u64)>>,
-    /// A set of places for each function, `words` long each.
-    sets: Vec<u64>,
-    words: usize,
+    writes: FxHashMap<Write, WriteId>,
+    /// Fields of which some store writes only some bits: such writes, with their masks.
+    bits: FxHashMap<(TypeId, u64), Vec<(WriteId, u64)>>,
+    written: EntitySets<FuncId, WriteId>,
     /// By function: it calls something through a pointer that leads nowhere, or assembly.
     calls_unknown: EntitySet<FuncId>,
 }
@@ -59,35 +55,32 @@ impl Modified {
     pub(crate) fn new(program: &Program, direct: &[Vec<Write>]) -> Self {
         let in_bits = |write: &Write| if let Write::Bits(ty, offset, _) = *write { Some((ty, offset)) } else { None };
         let written_in_bits: FxHashSet<(TypeId, u64)> = direct.iter().flatten().filter_map(in_bits).collect();
-        let matters = |write: &Write| match *write {
+        let matters = |write: &&Write| match **write {
             Write::Whole(ty, offset) => written_in_bits.contains(&(ty, offset)),
-            Write::Place(_) | Write::Bits(..) => true,
+            Write::Class(_) | Write::Bits(..) => true,
         };
-        let mut places: FxHashMap<Write, u32> = FxHashMap::default();
-        let mut bits: FxHashMap<(TypeId, u64), Vec<(u32, u64)>> = FxHashMap::default();
-        for write in direct.iter().flatten().filter(|w| matters(w)).chain([&Write::Place(Place::Plain)]) {
-            let next = places.len() as u32;
-            if let Entry::Vacant(entry) = places.entry(*write) {
+        let mut writes: FxHashMap<Write, WriteId> = FxHashMap::default();
+        let mut bits: FxHashMap<(TypeId, u64), Vec<(WriteId, u64)>> = FxHashMap::default();
+        for write in direct.iter().flatten().filter(matters).chain([&Write::Class(Class::Other)]) {
+            let next = WriteId::from_index(writes.len());
+            if let Entry::Vacant(entry) = writes.entry(*write) {
                 entry.insert(next);
                 if let Write::Bits(ty, offset, mask) = *write {
                     bits.entry((ty, offset)).or_default().push((next, mask));
                 }
             }
         }
-        let words = places.len().div_ceil(64);
         let mut this = Self {
-            places,
+            written: EntitySets::new(direct.len(), writes.len()),
+            writes,
             bits,
-            sets: vec![0; words * direct.len()],
-            words,
             calls_unknown: EntitySet::with_capacity(direct.len()),
         };
         for (function, written) in direct.iter().enumerate() {
-            for write in written.iter().filter(|w| matters(w)) {
-                let bit = this.places[write] as usize;
-                this.sets[function * words + bit / 64] |= 1 << (bit % 64);
-            }
             let id = FuncId::from_index(function);
+            for write in written.iter().filter(matters) {
+                this.written.insert(id, this.writes[write]);
+            }
             let may_write_any =
                 |site: &CallSite| site.outcome == Outcome::Unresolved || site.kind == CallKind::Assembly;
             if program.call_sites(id).iter().any(may_write_any) {
@@ -106,10 +99,7 @@ impl Modified {
 
     fn add_callees(&mut self, program: &Program, function: FuncId, counts: impl Fn(FuncId) -> bool) {
         for callee in program.callees(function).filter(|c| counts(*c)) {
-            let (into, from) = (function.index() * self.words, callee.index() * self.words);
-            for word in 0..self.words {
-                self.sets[into + word] |= self.sets[from + word];
-            }
+            self.written.include(function, callee);
             if self.calls_unknown.contains(callee) {
                 self.calls_unknown.insert(function);
             }
@@ -122,12 +112,12 @@ impl Modified {
             self.add_callees(program, *function, |callee| !inside.contains(&callee));
         }
         for _ in 0..MAX_DEPTH_IN_CYCLE {
-            let before: FxHashMap<FuncId, Vec<u64>> = members.iter().map(|f| (*f, self.set(*f).to_vec())).collect();
+            let before: FxHashMap<FuncId, Vec<u64>> =
+                members.iter().map(|f| (*f, self.written.row(*f).to_vec())).collect();
             for function in members {
                 for callee in program.callees(*function) {
                     let Some(set) = before.get(&callee) else { continue };
-                    let into = function.index() * self.words;
-                    self.sets[into..into + self.words].iter_mut().zip(set).for_each(|(a, b)| *a |= b);
+                    self.written.include_row(*function, set);
                 }
             }
         }
@@ -135,51 +125,41 @@ impl Modified {
 
     /// What each function may write, as marks that do not depend on numbers.
     pub(crate) fn marks(&self, names: &Names) -> Vec<u64> {
-        let mut places = vec![0u64; self.places.len()];
+        let mut names_of: EntityVec<WriteId, u64> = vec![0u64; self.writes.len()].into();
         let name = |write: &Write| match write {
-            Write::Place(Place::Field(ty, offset)) => mark(&(1, names.types.names[ty.index()], offset)),
-            Write::Place(Place::Global(global)) => mark(&(2, names.globals.names[global.index()])),
-            Write::Place(Place::Plain) => mark(&3),
+            Write::Class(Class::Field(ty, offset)) => mark(&(1, names.types.names[ty.index()], offset)),
+            Write::Class(Class::Global(global)) => mark(&(2, names.globals.names[global.index()])),
+            Write::Class(Class::Other | Class::Local(_)) => mark(&3),
             Write::Bits(ty, offset, bits) => mark(&(4, names.types.names[ty.index()], offset, bits)),
             Write::Whole(ty, offset) => mark(&(5, names.types.names[ty.index()], offset)),
         };
-        self.places.iter().for_each(|(write, number)| places[*number as usize] = name(write));
+        self.writes.iter().for_each(|(write, number)| names_of[*number] = name(write));
         let of_function = |index: usize| {
             let function = FuncId::from_index(index);
             let mut sum = u64::from(self.calls_unknown.contains(function));
-            for (at, word) in self.set(function).iter().enumerate() {
-                let mut word = *word;
-                while word != 0 {
-                    // Sums do not depend on the order of places.
-                    sum = sum.wrapping_add(places[at * 64 + word.trailing_zeros() as usize]);
-                    word &= word - 1;
-                }
+            for write in self.written.iter(function) {
+                // Sums do not depend on the order of writes.
+                sum = sum.wrapping_add(names_of[write]);
             }
             sum
         };
         (0..names.functions.names.len()).into_par_iter().map(of_function).collect()
     }
 
-    fn set(&self, function: FuncId) -> &[u64] {
-        let start = function.index() * self.words;
-        &self.sets[start..start + self.words]
+    /// The number of a class, for [`Modified::has`]; None when nothing in the program writes such cells.
+    pub fn number(&self, class: Class) -> Option<WriteId> {
+        self.writes.get(&Write::Class(class.for_others())).copied()
     }
 
-    /// The number of a place, for [`Modified::has`]; None when nothing in the program writes it.
-    pub fn number(&self, place: Place) -> Option<u32> {
-        self.places.get(&Write::Place(place)).copied()
-    }
-
-    /// Whether a function may write the place of this number.
-    pub fn has(&self, function: FuncId, number: u32) -> bool {
+    /// Whether a function may write cells of the class of this number.
+    pub fn has(&self, function: FuncId, number: WriteId) -> bool {
         note(Read::Writes(function));
-        let bit = number as usize;
-        self.set(function)[bit / 64] & (1 << (bit % 64)) != 0
+        self.written.contains(function, number)
     }
 
-    /// Whether a function may write a place.
-    pub fn may_write(&self, function: FuncId, place: Place) -> bool {
-        self.number(place).is_some_and(|number| self.has(function, number))
+    /// Whether a function may write cells of a class.
+    pub fn may_write(&self, function: FuncId, class: Class) -> bool {
+        self.number(class).is_some_and(|number| self.has(function, number))
     }
 
     /// Whether some store of the program writes only some bits of a field.
@@ -189,14 +169,14 @@ impl Modified {
 
     /// The bits of a field that a function leaves as they are.
     pub fn kept_bits(&self, function: FuncId, ty: TypeId, offset: u64) -> u64 {
-        let writes = |write: Write| self.places.get(&write).is_some_and(|number| self.has(function, *number));
+        let writes = |write: Write| self.writes.get(&write).is_some_and(|number| self.has(function, *number));
         match self.bits.get(&(ty, offset)) {
             Some(parts) if !writes(Write::Whole(ty, offset)) => {
                 let changed = parts.iter().filter(|(number, _)| self.has(function, *number));
                 !changed.fold(0, |all, (_, mask)| all | mask)
             }
             Some(_) => 0,
-            None if writes(Write::Place(Place::Field(ty, offset))) => 0,
+            None if writes(Write::Class(Class::Field(ty, offset))) => 0,
             None => u64::MAX,
         }
     }
@@ -206,12 +186,6 @@ impl Modified {
         note(Read::Writes(function));
         self.calls_unknown.contains(function)
     }
-}
-
-/// The place a field is, whatever structure around it the code went through.
-pub fn field_place(program: &Program, ty: TypeId, offset: u64) -> Place {
-    let spot = program.types().spot(ty, offset);
-    Place::Field(spot.ty, spot.offset)
 }
 
 /// What a function without a body writes: whatever it is given to write to.
@@ -225,7 +199,7 @@ pub(crate) fn of_declaration(program: &Program, function: FuncId) -> Vec<Write> 
     if is_quiet || !(may_write || declaration.signature.variadic) {
         Vec::new()
     } else {
-        vec![Write::Place(Place::Plain)]
+        vec![Write::Class(Class::Other)]
     }
 }
 
@@ -296,11 +270,11 @@ impl Writer<'_> {
                 Size::Bits(mask) => self.write_field(ty, offset, Some(mask)),
             };
         }
-        let place = match at {
+        let class = match at {
             Operand::Const(c) => self.global(self.body.consts[c]),
-            Operand::Value(_) => Some(Place::Plain),
+            Operand::Value(_) => Some(Class::Other),
         };
-        self.written.extend(place.map(Write::Place));
+        self.written.extend(class.map(Write::Class));
     }
 
     /// The last field the steps go into, with the bytes after it added; the bytes alone when there is none.
@@ -351,10 +325,10 @@ impl Writer<'_> {
         bound.get(&value).copied()
     }
 
-    fn global(&self, constant: Constant) -> Option<Place> {
+    fn global(&self, constant: Constant) -> Option<Class> {
         let Constant::Global { global, .. } = constant else { return None };
         let unit = self.program.function(self.function).unit;
-        self.program.resolve_global(unit, global).first().map(|g| Place::Global(*g))
+        self.program.resolve_global(unit, global).first().map(|g| Class::Global(*g))
     }
 
     /// A field, and what overlaps it in a union.
@@ -362,7 +336,7 @@ impl Writer<'_> {
         let types = self.program.types();
         let written = types.spot(ty, offset);
         for spot in types.overlapping(written) {
-            self.written.push(Write::Place(Place::Field(spot.ty, spot.offset)));
+            self.written.push(Write::Class(Class::Field(spot.ty, spot.offset)));
             self.written.push(match bits {
                 Some(mask) if spot == written => Write::Bits(spot.ty, spot.offset, mask),
                 _ => Write::Whole(spot.ty, spot.offset),
@@ -384,7 +358,7 @@ impl Writer<'_> {
                 match field.embedded() {
                     Some(inner) if inner != ty => work.push((inner, start + field.offset)),
                     _ => {
-                        self.written.push(Write::Place(Place::Field(ty, field.offset)));
+                        self.written.push(Write::Class(Class::Field(ty, field.offset)));
                         self.written.push(Write::Whole(ty, field.offset));
                     }
                 }

@@ -2,7 +2,7 @@
 //!
 //! Much code asks whether a parameter is null though no caller passes one. The way on which it is null is none.
 
-use caulk_ir::{BlockId, Body, CompareOp, Constant, DominatorTree, EntityVec, Inst, InstId, Operand, Step};
+use caulk_ir::{BlockId, Body, CompareOp, Constant, EntityVec, Inst, InstId, Operand, Outline, Step};
 use caulk_program::reads::{Read, note};
 use caulk_program::{FuncId, Program};
 use rustc_hash::FxHashMap;
@@ -85,7 +85,7 @@ pub(crate) fn gifts(program: &Program, function: FuncId, body: &Body) -> Gifts {
 /// One look at a body. What shows that values are not null is gathered where it is asked for.
 struct Look<'b> {
     body: &'b Body,
-    signs: Option<Signs>,
+    signs: Option<Signs<'b>>,
 }
 
 /// What shows that a value is not null.
@@ -96,16 +96,15 @@ enum Sign {
     Way(BlockId),
 }
 
-struct Signs {
-    homes: EntityVec<InstId, BlockId>,
-    dominators: DominatorTree,
+struct Signs<'b> {
+    outline: Outline<'b>,
     of: FxHashMap<InstId, Vec<Sign>>,
 }
 
-impl Signs {
-    fn new(body: &Body) -> Self {
+impl<'b> Signs<'b> {
+    fn new(body: &'b Body) -> Self {
         let mut of: FxHashMap<InstId, Vec<Sign>> = FxHashMap::default();
-        let predecessors = body.predecessors();
+        let outline = Outline::new(body);
         for (inst, kind) in body.insts.iter() {
             match kind {
                 Inst::Load { address: Operand::Value(at), .. } | Inst::Store { address: Operand::Value(at), .. } => {
@@ -117,23 +116,21 @@ impl Signs {
                 Inst::Branch { cond: Operand::Value(cond), then, other } => {
                     let Some((value, is_null)) = compared_with_null(body, *cond) else { continue };
                     let way = if is_null { *other } else { *then };
-                    if then != other && predecessors[way].len() == 1 {
+                    if then != other && outline.predecessors()[way].len() == 1 {
                         of.entry(value).or_default().push(Sign::Way(way));
                     }
                 }
                 _ => {}
             }
         }
-        Self { homes: body.inst_blocks(), dominators: DominatorTree::new(body), of }
+        Self { outline, of }
     }
 
     /// Whether every way to a call reads or writes through a value, or has found it not to be null.
     fn show(&self, call: InstId, value: InstId) -> bool {
-        let here = self.homes[call];
         self.of.get(&value).into_iter().flatten().any(|sign| match *sign {
-            Sign::Access(inst) if self.homes[inst] == here => inst < call,
-            Sign::Access(inst) => self.dominators.dominates(self.homes[inst], here),
-            Sign::Way(block) => self.dominators.dominates(block, here),
+            Sign::Access(inst) => self.outline.comes_before(inst, call),
+            Sign::Way(block) => self.outline.dominators().dominates(block, self.outline.homes[call]),
         })
     }
 }

@@ -3,7 +3,7 @@
 //! A function that gives back an object of a class tells by a field of it how it went. What sets that field, and what asks for it, are
 //! methods; here their bodies are read for just that.
 
-use caulk_ir::{BinaryOp, Body, CastOp, Constant, DominatorTree, Inst, InstId, Operand, Step, Type};
+use caulk_ir::{BinaryOp, Body, CastOp, Constant, Inst, InstId, Operand, Outline, Step, Type};
 use caulk_program::FuncId;
 use caulk_rules::Rule;
 use caulk_summary::{Asked, Assigned, Source, Summary};
@@ -124,18 +124,13 @@ pub(crate) fn assigns(body: &Body, summary_at: &SummaryAt<'_>) -> Vec<Assigned> 
     if writes.iter().all(|write| write.from.is_none()) {
         return Vec::new();
     }
-    let homes = body.inst_blocks();
-    let dominators = DominatorTree::new(body);
-    let comes_before = |a: InstId, b: InstId| match homes[a] == homes[b] {
-        true => a <= b,
-        false => dominators.dominates(homes[a], homes[b]),
-    };
+    let outline = Outline::new(body);
     let ends = || body.insts.iter().filter(|(_, inst)| matches!(inst, Inst::Return { .. })).map(|(id, _)| id);
     let is_last = |write: &Write| {
         let concerns =
             |other: &&Write| other.param == write.param && other.offset.is_none_or(|o| Some(o) == write.offset);
-        ends().all(|end| comes_before(write.inst, end))
-            && writes.iter().filter(concerns).all(|o| comes_before(o.inst, write.inst))
+        ends().all(|end| outline.comes_before(write.inst, end))
+            && writes.iter().filter(concerns).all(|o| outline.comes_before(o.inst, write.inst))
     };
     let is_untouched = |source: Source| match source {
         Source::Memory(param, offset) => {

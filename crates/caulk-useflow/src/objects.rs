@@ -6,7 +6,7 @@ use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueId, ValueN
 use caulk_models::FamilyId;
 use caulk_program::{FuncId, is_destructor};
 use caulk_rules::Rule;
-use caulk_summary::{AllocId, Destination, Guard, Subject, Summary};
+use caulk_summary::{AllocId, Destination, Event, Guard, Subject, Summary};
 use rustc_hash::FxHashSet;
 
 use crate::alternative::Alternative;
@@ -16,7 +16,7 @@ use crate::dereferenced::is_dereferenced;
 use crate::fact_list::learn;
 use crate::facts::{Fact, FactList, Key, KeyId};
 use crate::function::{Resolved, View};
-use crate::history::{Event, History, NONE};
+use crate::history::{History, NONE};
 use crate::propagate::{Propagation, variable_at};
 use crate::replaced::is_replaced_null;
 use crate::summarize::copied_pointer;

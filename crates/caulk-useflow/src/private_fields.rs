@@ -15,7 +15,7 @@ use crate::ground::Ground;
 use crate::released::Released;
 use crate::schedule::Analysis;
 use crate::slot_table::SlotTable;
-use crate::slots::{Destroyed, Origin, Slot};
+use crate::slots::{AllocationLine, Destroyed, Slot};
 use crate::summarize::World;
 use crate::twins::twins;
 
@@ -47,7 +47,7 @@ pub(crate) fn lost_with_structures(
     let program = world.program;
     let owned = table.by_type();
     let shown: FxHashSet<Slot> = known.iter().filter(|c| !c.hidden).filter_map(|c| c.loss.slot()).collect();
-    let mut missed: FxHashMap<(Slot, Origin), Vec<Miss>> = FxHashMap::default();
+    let mut missed: FxHashMap<(Slot, AllocationLine), Vec<Miss>> = FxHashMap::default();
     // Classes have destructors, which are judged apart.
     let is_method = |f: &FuncId| program.function(*f).symbol.starts_with("_Z");
     let by_value: FxHashSet<TypeId> =
@@ -91,7 +91,7 @@ pub(crate) fn lost_with_structures(
             }
         }
     }
-    let mut missed: Vec<((Slot, Origin), Vec<Miss>)> = missed.into_iter().collect();
+    let mut missed: Vec<((Slot, AllocationLine), Vec<Miss>)> = missed.into_iter().collect();
     missed.sort_by_key(|(key, _)| *key);
     let mut candidates = Vec::new();
     let seen = seen_elsewhere(analysis, known);
@@ -114,7 +114,7 @@ fn judge(
     analysis: &Analysis,
     table: &SlotTable,
     flows: &Flows,
-    (slot, origin): (Slot, Origin),
+    (slot, origin): (Slot, AllocationLine),
     misses: &[Miss],
 ) -> Vec<Candidate> {
     let program = world.program;

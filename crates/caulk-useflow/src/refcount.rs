@@ -5,7 +5,7 @@
 //! object hold nothing by themselves: every list of vim sits in a global list from its birth, and still the code that made it
 //! must release it (the design's "Ownership, not mere reach").
 
-use caulk_ir::{BinaryOp, Body, CompareOp, Constant, DominatorTree, Inst, InstId, Operand, Step};
+use caulk_ir::{BinaryOp, Body, CompareOp, Constant, Inst, InstId, Operand, Outline, Step};
 use caulk_memory::{Offset, ValueId};
 use caulk_program::{FuncId, GlobalVarId, Program, TypeId, UnitId};
 
@@ -131,12 +131,12 @@ fn is_given_away(body: &Body, base: Operand, compare: InstId, outcome: bool) -> 
     if targets.peek().is_none() {
         return true;
     }
-    let (tree, homes) = (DominatorTree::new(body), body.inst_blocks());
+    let outline = Outline::new(body);
     let mut gifts = body.insts.iter().filter(|(_, inst)| {
         inst.call().is_some_and(|call| call.args.iter().any(|argument| is_same(body, *argument, base)))
     });
     let targets: Vec<_> = targets.collect();
-    gifts.any(|(gift, _)| targets.iter().any(|target| tree.dominates(*target, homes[gift])))
+    gifts.any(|(gift, _)| targets.iter().any(|target| outline.dominators().dominates(*target, outline.homes[gift])))
 }
 
 /// Whether two operands are one value, or are read from one address.

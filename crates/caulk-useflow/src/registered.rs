@@ -21,13 +21,13 @@ pub(crate) struct Registered {
 
 impl Registered {
     pub(crate) fn new(program: &Program, survey: &Survey) -> Self {
-        let mut groups: FxHashMap<Place, Vec<FuncId>> = FxHashMap::default();
+        let mut groups: FxHashMap<Registry, Vec<FuncId>> = FxHashMap::default();
         for global in program.globals() {
             let info = program.global(global);
             if let Initialiser::Items { items, .. } = &info.declaration.init {
                 let unit = program.unit(info.unit);
                 let handlers = lone_functions(unit, items).filter_map(|f| only(program.resolve_function(info.unit, f)));
-                groups.entry(Place::Table(global)).or_default().extend(handlers);
+                groups.entry(Registry::Table(global)).or_default().extend(handlers);
             }
         }
         for (function, _) in survey.given.iter().filter(|(_, given)| !given.is_empty()) {
@@ -36,7 +36,7 @@ impl Registered {
             }
         }
         groups.retain(|_, handlers| handlers.len() >= MIN_HANDLERS);
-        let tables = groups.iter().filter(|(place, _)| matches!(place, Place::Table(_)));
+        let tables = groups.iter().filter(|(place, _)| matches!(place, Registry::Table(_)));
         Self {
             in_tables: tables.flat_map(|(_, handlers)| handlers.iter().copied()).collect(),
             all: groups.into_values().flatten().collect(),
@@ -53,7 +53,7 @@ impl Registered {
 }
 
 #[derive(PartialEq, Eq, Hash)]
-enum Place {
+enum Registry {
     Table(GlobalVarId),
     /// The function that registers them.
     By(FuncId),
@@ -74,7 +74,7 @@ fn lone_functions<'a>(unit: &'a Unit, items: &'a [InitItem]) -> impl Iterator<It
 }
 
 /// Functions that calls are given together with a text.
-fn given_with_text(program: &Program, function: FuncId, body: &Body, groups: &mut FxHashMap<Place, Vec<FuncId>>) {
+fn given_with_text(program: &Program, function: FuncId, body: &Body, groups: &mut FxHashMap<Registry, Vec<FuncId>>) {
     let home = program.function(function).unit;
     let unit = program.unit(home);
     for (inst, call) in body.insts.iter().filter_map(|(inst, kind)| Some((inst, kind.call()?))) {
@@ -89,7 +89,7 @@ fn given_with_text(program: &Program, function: FuncId, body: &Body, groups: &mu
         }
         let target = program.call_site(function, inst).and_then(|site| only(program.targets(site)));
         if let Some(target) = target {
-            groups.entry(Place::By(target)).or_default().push(handler);
+            groups.entry(Registry::By(target)).or_default().push(handler);
         }
     }
 }

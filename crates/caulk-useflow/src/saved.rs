@@ -3,11 +3,9 @@
 //! A fact about what a place holds is a fact about every value read from it, as long as nothing is written there. Here is
 //! decided, for each value that is used in other blocks than its own, where it may no longer be what the place holds.
 
-use caulk_ir::{BlockId, Body, CastOp, EntitySet, EntityVec, Inst, InstId, Operand};
+use caulk_ir::{BlockId, Body, CastOp, EntitySet, EntityVec, Inst, InstId, Liveness, Operand};
 use caulk_memory::{Cell, ValueTable};
 use rustc_hash::FxHashMap;
-
-use crate::liveness::Liveness;
 
 /// Casts between a load and the value that is used.
 const MAX_CASTS: usize = 4;

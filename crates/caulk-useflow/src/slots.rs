@@ -24,10 +24,10 @@ use crate::traffic::{Traffic, traffic};
 pub type Slot = (TypeId, u64);
 
 /// Where an owning slot is filled first: a function, and a line as `Program::line_of` takes it.
-pub(crate) type Origin = (FuncId, u32);
+pub(crate) type AllocationLine = (FuncId, u32);
 
 /// Owning slots by the type of their structure.
-pub(crate) type OwnedFields = FxHashMap<TypeId, Vec<(Slot, Origin)>>;
+pub(crate) type OwnedFields = FxHashMap<TypeId, Vec<(Slot, AllocationLine)>>;
 
 /// What a function does with slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,14 +1,14 @@
 //! Which facts a call may make untrue: what they are about is read from memory that the callee may write.
 
 use caulk_ir::{BlockId, Inst, InstId};
-use caulk_memory::{Cell, Offset, Relation, ValueNode};
+use caulk_memory::{Cell, Class, Offset, Relation, ValueNode};
 use caulk_program::FuncId;
 use smallvec::SmallVec;
 
 use crate::fact_list::learn;
 use crate::facts::{FactList, Key, KeyId};
 use crate::function::View;
-use crate::modified::{Place, field_place};
+use crate::modified::WriteId;
 use crate::saved::{Initial, SavedLoads};
 
 /// For 64 keys: whether it is known if a call makes facts about them untrue, and if so, whether it does.
@@ -22,7 +22,7 @@ pub(crate) struct Answers {
 #[derive(Debug, Default)]
 struct KeyPlaces {
     /// Fields and globals, by their numbers; those that nothing writes are left out.
-    numbers: SmallVec<[u32; 2]>,
+    numbers: SmallVec<[WriteId; 2]>,
     /// Cells that a callee can write when it is given a pointer to them.
     given: SmallVec<[Given; 2]>,
 }
@@ -34,7 +34,7 @@ struct Given {
     /// plain memory.
     is_field: bool,
     /// The field, where the object is a local.
-    number: Option<u32>,
+    number: Option<WriteId>,
 }
 
 impl View<'_> {
@@ -126,7 +126,7 @@ impl View<'_> {
 
     /// Finds the values that are used after the memory they were read from may have been written.
     pub(crate) fn find_saved_loads(&mut self) {
-        let saved = SavedLoads::new(self.body, &self.values, &self.liveness, &self.homes, |inst, cell| {
+        let saved = SavedLoads::new(self.body, &self.values, self.liveness(), &self.homes, |inst, cell| {
             self.writes_cell(inst, cell)
         });
         self.keys.saved = saved;
@@ -153,13 +153,13 @@ impl View<'_> {
     }
 
     fn may_write(&self, call: InstId, targets: &[FuncId], places: &KeyPlaces) -> bool {
-        let writes = |number: u32| targets.iter().any(|t| self.modified.has(*t, number));
+        let writes = |number: WriteId| targets.iter().any(|t| self.modified.has(*t, number));
         if places.numbers.iter().any(|n| writes(*n)) {
             return true;
         }
         // Unknown code writes all of what it is given.
         let is_unseen = targets.is_empty() || targets.iter().any(|t| !self.program.has_body(*t));
-        let writes_plain = targets.is_empty() || self.modified.number(Place::Plain).is_some_and(&writes);
+        let writes_plain = targets.is_empty() || self.modified.number(Class::Other).is_some_and(&writes);
         places.given.iter().any(|given| {
             let may_write = writes_plain || given.number.is_some_and(&writes);
             may_write && self.is_given(call, given.cell, given.is_field && !is_unseen)
@@ -180,7 +180,7 @@ impl View<'_> {
         loop {
             let node = self.values.node(cell.base);
             let field = self.values.own_field(cell).or_else(|| self.asked_fields.get(&cell).copied());
-            let field = field.map(|(ty, offset)| field_place(self.program, ty, offset));
+            let field = field.map(|(ty, offset)| Class::of_field(self.program, ty, offset));
             let number = field.and_then(|place| self.modified.number(place));
             // What is given back by value is in a place that only this function has.
             let is_local = match node {
@@ -189,7 +189,7 @@ impl View<'_> {
                 _ => false,
             };
             match (node, field) {
-                (ValueNode::Global(global), None) => places.numbers.extend(self.modified.number(Place::Global(global))),
+                (ValueNode::Global(global), None) => places.numbers.extend(self.modified.number(Class::Global(global))),
                 (_, Some(_)) if !is_local => places.numbers.extend(number),
                 _ => {}
             }

@@ -1,6 +1,7 @@
 //! One look at every body before anything is followed: what whole-program tables need of it.
 
 use caulk_ir::EntityVec;
+use caulk_memory::Class;
 use caulk_models::{FamilyId, Models};
 use caulk_program::reads::{Read, note};
 use caulk_program::{FuncId, GlobalVarId, Program, TypeId};
@@ -11,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::callbacks::given_by_name;
 use crate::counters::counted_fields;
 use crate::learned::{Look, learned};
-use crate::modified::{Modified, Place, of_body, of_declaration};
+use crate::modified::{Modified, of_body, of_declaration};
 use crate::nonnull::{Gift, NonnullParams, gifts};
 use crate::refcount::released_types;
 
@@ -53,7 +54,7 @@ impl Survey {
         let releasing = self.counted.get(&ty).into_iter().flatten();
         releasing
             .into_iter()
-            .any(|r| r.names.contains(&global) || self.modified.may_write(r.function, Place::Global(global)))
+            .any(|r| r.names.contains(&global) || self.modified.may_write(r.function, Class::Global(global)))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::objects::is_only_returned;
 
 /// Whether a block of a call is what the function has read, before the call, from a structure that the call frees.
 pub(crate) fn is_taken_before(view: &View<'_>, call: InstId, summary: &Summary, block: AllocId) -> bool {
-    if view.is_used[call] || !is_only_returned(summary, block) {
+    if view.is_used(call) || !is_only_returned(summary, block) {
         return false;
     }
     let freed = summary.actions.iter().filter(|action| matches!(action.to, Destination::Free { .. }));
@@ -31,6 +31,6 @@ fn reads_pointer_of(view: &View<'_>, structure: ValueId, call: InstId) -> bool {
     view.body.insts.iter().any(|(inst, kind)| {
         let Inst::Load { address, ty: Type::Ptr, .. } = kind else { return false };
         let is_of = view.values.of_operand(*address).is_some_and(|cell| cell.base == structure);
-        is_of && view.is_used[inst] && place(inst) < place(call)
+        is_of && view.is_used(inst) && place(inst) < place(call)
     })
 }

@@ -55,10 +55,10 @@ pub(crate) fn traffic(view: &View<'_>) -> Traffic {
                 traffic.lent.extend(&stored);
                 traffic.stored_results.extend(givers(view, *value));
                 match place_of(view, *address) {
-                    Place::Local => {}
-                    Place::Field(to) => traffic.shared.extend(stored.into_iter().map(|from| (from, to))),
-                    Place::Callers => traffic.returned.extend(stored),
-                    Place::Other => traffic.moved.extend(stored),
+                    StoredTo::Local => {}
+                    StoredTo::Field(to) => traffic.shared.extend(stored.into_iter().map(|from| (from, to))),
+                    StoredTo::Callers => traffic.returned.extend(stored),
+                    StoredTo::Other => traffic.moved.extend(stored),
                 }
                 // A local structure that is searched with owns nothing, and says nothing of those that do.
                 let is_local = |c: &Cell| matches!(view.values.node(c.base), ValueNode::Local(_));
@@ -140,7 +140,7 @@ fn is_into_itself(view: &View<'_>, value: Operand, address: Operand) -> bool {
 }
 
 /// Where the contents of a field are stored as well.
-enum Place {
+enum StoredTo {
     Field(Slot),
     /// What a parameter points to: `*name = item->name`.
     Callers,
@@ -149,13 +149,13 @@ enum Place {
     Other,
 }
 
-fn place_of(view: &View<'_>, address: Operand) -> Place {
-    let Some(cell) = view.values.of_operand(address) else { return Place::Other };
+fn place_of(view: &View<'_>, address: Operand) -> StoredTo {
+    let Some(cell) = view.values.of_operand(address) else { return StoredTo::Other };
     match (view.values.own_field(cell), view.values.node(cell.base)) {
-        (Some(_), ValueNode::Local(_)) => Place::Local,
-        (Some(slot), _) => Place::Field(slot),
-        (None, ValueNode::Param(_)) if cell.offset == Offset::ZERO => Place::Callers,
-        _ => Place::Other,
+        (Some(_), ValueNode::Local(_)) => StoredTo::Local,
+        (Some(slot), _) => StoredTo::Field(slot),
+        (None, ValueNode::Param(_)) if cell.offset == Offset::ZERO => StoredTo::Callers,
+        _ => StoredTo::Other,
     }
 }
 

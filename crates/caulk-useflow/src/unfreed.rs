@@ -12,7 +12,7 @@ use crate::destructors::fills;
 use crate::ground::Ground;
 use crate::released::Released;
 use crate::schedule::Analysis;
-use crate::slots::Origin;
+use crate::slots::AllocationLine;
 use crate::summarize::World;
 
 /// A function that frees this many fields of a structure ends it.
@@ -57,7 +57,7 @@ pub(crate) fn unfreed_structures(world: &World<'_>, analysis: &Analysis) -> Vec<
 
 /// What is known of types over the whole program.
 struct Types {
-    made: FxHashMap<TypeId, Origin>,
+    made: FxHashMap<TypeId, AllocationLine>,
     maybe_ended: FxHashSet<TypeId>,
     /// Of which there are variables, or that lie in other structures.
     parts: FxHashSet<TypeId>,

@@ -6,7 +6,7 @@
 use caulk_ir::{Inst, InstId, Operand, Type, VarId};
 use caulk_memory::{Cell, Offset, ValueId, ValueNode};
 use caulk_program::{FuncId, GlobalVarId, TypeId};
-use caulk_summary::{Destination, Subject};
+use caulk_summary::{Destination, Event, Subject};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::alternative::{Alternative, Status};
 use crate::candidate::{Candidate, Loss};
 use crate::function::View;
 use crate::ground::Ground;
-use crate::history::{Event, NONE};
+use crate::history::NONE;
 use crate::propagate::{Propagation, Start};
 use crate::schedule::Analysis;
 use crate::slots::Slot;
@@ -26,7 +26,7 @@ pub struct Unlink {
     pub store: InstId,
     /// The field that links nodes.
     pub link: Slot,
-    pub place: Place,
+    pub place: PointedBy,
     /// The variable that holds the node.
     pub variable: Option<VarId>,
     pub end: End,
@@ -34,7 +34,7 @@ pub struct Unlink {
 
 /// What pointed to the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Place {
+pub enum PointedBy {
     /// The link of the node before, or whatever a pointer that walks along the links points to.
     Link,
     /// A field of another structure: the head of a list, or a position in it.
@@ -86,7 +86,7 @@ impl Summarizer<'_> {
         let here = view.homes[taken.store];
         let is_before = |inst: InstId| match view.homes[inst] == here {
             true => inst < taken.store,
-            false => self.dominators.dominates(view.homes[inst], here),
+            false => view.dominators().dominates(view.homes[inst], here),
         };
         let is_node = |inst: InstId| {
             let cell = view.values.of_inst(inst);
@@ -142,7 +142,7 @@ struct Taken {
     /// The instruction whose value is the node.
     name: InstId,
     link: Slot,
-    place: Place,
+    place: PointedBy,
 }
 
 impl Taken {
@@ -196,13 +196,13 @@ fn is_step_behind(view: &View<'_>, cell: Cell, from: Cell) -> bool {
 }
 
 /// What a cell is that pointed to a node. None: a variable of the function, or something that cannot be told.
-fn place_of(view: &View<'_>, cell: Cell, link: Slot) -> Option<Place> {
+fn place_of(view: &View<'_>, cell: Cell, link: Slot) -> Option<PointedBy> {
     match (view.values.own_field(cell), view.values.node(cell.base)) {
-        (Some(slot), _) if slot == link => Some(Place::Link),
+        (Some(slot), _) if slot == link => Some(PointedBy::Link),
         (_, ValueNode::Local(_)) => None,
-        (Some(slot), _) => Some(Place::Field(slot)),
-        (None, ValueNode::Global(global)) => Some(Place::Global(global)),
-        (None, ValueNode::Opaque(phi)) => walks_links(view, phi, link).then_some(Place::Link),
+        (Some(slot), _) => Some(PointedBy::Field(slot)),
+        (None, ValueNode::Global(global)) => Some(PointedBy::Global(global)),
+        (None, ValueNode::Opaque(phi)) => walks_links(view, phi, link).then_some(PointedBy::Link),
         _ => None,
     }
 }
@@ -226,7 +226,7 @@ fn walks_links(view: &View<'_>, phi: InstId, link: Slot) -> bool {
 
 /// Candidates of nodes that are unlinked and left, where other code frees what it unlinks there.
 pub(crate) fn left_nodes(analysis: &Analysis) -> Vec<Candidate> {
-    let mut freed: FxHashSet<(Slot, Place)> = FxHashSet::default();
+    let mut freed: FxHashSet<(Slot, PointedBy)> = FxHashSet::default();
     let mut made: FxHashMap<TypeId, (FuncId, u32)> = FxHashMap::default();
     for (function, report) in analysis.reports.iter() {
         freed.extend(report.unlinks.iter().filter(|u| u.end == End::Freed).map(|u| (u.link, u.place)));
@@ -236,7 +236,7 @@ pub(crate) fn left_nodes(analysis: &Analysis) -> Vec<Candidate> {
     }
     let is_freed_elsewhere = |u: &Unlink| match u.place {
         // The position of a node in the list does not matter for its outcome.
-        Place::Link => freed.iter().any(|(link, _)| *link == u.link),
+        PointedBy::Link => freed.iter().any(|(link, _)| *link == u.link),
         place => freed.contains(&(u.link, place)),
     };
     let mut candidates = Vec::new();

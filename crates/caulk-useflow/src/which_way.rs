@@ -11,7 +11,7 @@
 //! Where ways meet, what each of them had learnt is forgotten. A choice (a phi) remembers which way was taken: if all but one of its
 //! values are known to differ from what it is compared with, equality leaves one way, and the conditions of that way hold again.
 
-use caulk_ir::{BlockId, Body, CompareOp, Constant, EntityVec, Inst, InstId, Operand};
+use caulk_ir::{BlockId, Body, CompareOp, Constant, EntityVec, Inst, InstId, Operand, Outline};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -30,18 +30,17 @@ type Conditions = SmallVec<[(Operand, bool); 2]>;
 pub(crate) struct Ways(FxHashMap<(InstId, bool), Conditions>);
 
 impl Ways {
-    pub(crate) fn new(body: &Body) -> Self {
+    pub(crate) fn new(body: &Body, outline: &Outline<'_>) -> Self {
         let mut ways = Self::default();
-        let mut homes = None;
         for (inst, kind) in body.insts.iter() {
             let Inst::Compare { op: op @ (CompareOp::Eq | CompareOp::Ne), lhs, rhs, .. } = kind else { continue };
             let is_eq = *op == CompareOp::Eq;
             let Some((phi, with)) = choice(body, *lhs, *rhs).or_else(|| choice(body, *rhs, *lhs)) else { continue };
-            let (homes, predecessors) = homes.get_or_insert_with(|| (body.inst_blocks(), body.predecessors()));
             let Some(edges) = edges_of(body, phi, with) else { continue };
             for (holds, left) in [(is_eq, edges.same), (!is_eq, edges.others)] {
                 if let [from] = left.as_slice() {
-                    ways.0.insert((inst, holds), conditions_of(body, predecessors, *from, homes[phi]));
+                    ways.0
+                        .insert((inst, holds), conditions_of(body, outline.predecessors(), *from, outline.homes[phi]));
                 }
             }
         }

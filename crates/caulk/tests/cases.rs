@@ -284,9 +284,7 @@ struct Found {
 fn found(ran: &Ran) -> Vec<Found> {
     let program = &ran.program;
     let mut all = Vec::new();
-    let verdicts = ran.exploration.verdicts.values().flatten();
-    let candidates = ran.analysis.reports.values().flat_map(|report| &report.candidates);
-    for (candidate, verdict) in candidates.zip(verdicts) {
+    for (_, candidate, verdict) in ran.exploration.judged(&ran.analysis) {
         let info = program.function(candidate.function);
         let unit = program.unit(info.unit);
         let body = program.body(candidate.function).expect("a candidate stands in a body");

@@ -252,14 +252,12 @@ type Leak = (FuncId, InstId);
 
 /// What `caulk check` shows unless told otherwise, and whether it is sure of it.
 fn findings(analysis: &Analysis, exploration: &Exploration) -> BTreeSet<Leak> {
-    let verdicts = exploration.verdicts.values().flatten();
-    let candidates = analysis.reports.values().flat_map(|report| &report.candidates);
-    let shown = candidates.zip(verdicts).filter(|(candidate, verdict)| match verdict {
+    let shown = exploration.judged(analysis).filter(|(_, candidate, verdict)| match verdict {
         Verdict::Confirmed(witness) => !witness.needs_alloc_failure || witness.failure_tested,
         Verdict::Unexamined => !candidate.hidden,
         Verdict::Refuted(_) | Verdict::Cut => false,
     });
-    shown.map(|(candidate, _)| (candidate.function, candidate.allocation)).collect()
+    shown.map(|(_, candidate, _)| (candidate.function, candidate.allocation)).collect()
 }
 
 fn run(program: &Program, bounds: &Bounds) -> BTreeSet<Leak> {

@@ -35,8 +35,7 @@ impl Run {
             let said = print::summary(&self.program, function, self.analysis.summary(function));
             lines.extend(said.iter().map(|line| format!("{}: {}", self.name(function), line.trim())));
         }
-        let judged = self.analysis.reports.values().zip(self.exploration.verdicts.values());
-        for (candidate, verdict) in judged.flat_map(|(report, verdicts)| report.candidates.iter().zip(verdicts)) {
+        for (_, candidate, verdict) in self.exploration.judged(&self.analysis) {
             lines.push(self.candidate(candidate, verdict));
         }
         lines

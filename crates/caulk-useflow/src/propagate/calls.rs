@@ -3,10 +3,12 @@
 use std::collections::hash_map::Entry;
 
 use caulk_ir::{InstId, Operand};
-use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
-use caulk_summary::{Action, Answer, Caller, Case, Decision, Depth, Destination, Guard, Subject, Summary};
+use caulk_memory::{AccessPath, Cell, Offset, Relation, ValueId, ValueNode};
+use caulk_summary::apply::{Paths, comes_back, take_part, takes_place};
+use caulk_summary::{Action, Decision, Depth, Destination, Event, Guard, Subject, Summary};
 use smallvec::SmallVec;
 
+use super::on_call::OnCall;
 use super::on_way::OnWay;
 use super::{Propagation, names};
 use crate::alternative::{Alternative, Status};
@@ -14,10 +16,9 @@ use crate::cases::count_what_is_filled;
 use crate::fact_list::{keep_shared, learn};
 use crate::facts::{Fact, number_of};
 use crate::function::Resolved;
-use crate::history::Event;
 
 /// Alternatives that a call has split off; they go on after it.
-type Split = SmallVec<[Alternative; 2]>;
+type Split = Paths<Alternative>;
 
 impl Propagation<'_, '_> {
     /// A call. False when it does not return, or when all that is left of the alternative is in `split`.
@@ -41,7 +42,7 @@ impl Propagation<'_, '_> {
             self.keep_zero(inst, current);
             return true;
         };
-        if effect.summary.no_return || !self.meets_demands(inst, &effect.summary, current) {
+        if !comes_back(&mut OnCall::new(self, inst, &effect.summary, None), current, &effect.summary) {
             return false;
         }
         if current.status == Status::Absent && self.avoided.is_none() && !effect.summary.blocks.is_empty() {
@@ -87,24 +88,22 @@ impl Propagation<'_, '_> {
         summary.actions.iter().map(is_about).collect()
     }
 
-    /// Learns what the arguments must be for the callee to return. False where they cannot be.
-    fn meets_demands(&mut self, inst: InstId, summary: &Summary, current: &mut Alternative) -> bool {
+    /// Learns what an argument must be for the callee to return. False where it cannot be.
+    pub(super) fn learn_argument(
+        &mut self,
+        inst: InstId,
+        index: u32,
+        relation: Relation,
+        current: &mut Alternative,
+    ) -> bool {
         let body = self.view.body;
-        let Some(call) = body.insts[inst].call() else { return true };
-        for (param, relation) in &summary.demands {
-            let Some(argument) = call.args.get(*param as usize) else { continue };
-            if body.constant(*argument).and_then(number_of).is_some_and(|number| !relation.holds(number)) {
-                return false;
-            }
-            self.view.keys.here = (self.view.homes[inst], inst);
-            let key = self.view.keys.of_operand(body, &self.view.values, *argument);
-            if let Some(key) = key
-                && !learn(&mut current.facts, (key, *relation), self.view.config.max_facts)
-            {
-                return false;
-            }
+        let Some(argument) = self.view.argument(inst, index) else { return true };
+        if body.constant(argument).and_then(number_of).is_some_and(|number| !relation.holds(number)) {
+            return false;
         }
-        true
+        self.view.keys.here = (self.view.homes[inst], inst);
+        let key = self.view.keys.of_operand(body, &self.view.values, argument);
+        key.is_none_or(|key| learn(&mut current.facts, (key, relation), self.view.config.max_facts))
     }
 
     pub(super) fn note_facts(&mut self, inst: InstId, current: &Alternative) {
@@ -141,9 +140,8 @@ impl Propagation<'_, '_> {
             .any(|held| values.is_reached_from(held.base, cell.base) || self.view.leads_to(cell.base, held.base))
     }
 
-    /// Applies the actions whose subject is the object, then those on what holds it. What the callee does only sometimes
-    /// splits the alternative: each such action is one way things may have gone, and only what the caller is told or gave
-    /// leaves a way on which nothing was done.
+    /// What the callee does to the object. What it does only sometimes splits the alternative: each such action is one way things may have
+    /// gone, and only what the caller is told or gave leaves a way on which nothing was done.
     fn take_part(
         &mut self,
         inst: InstId,
@@ -152,91 +150,27 @@ impl Propagation<'_, '_> {
         current: &mut Alternative,
         split: &mut Split,
     ) -> bool {
-        let actions = &summary.actions;
-        let mut gone_unseen = false;
-        let mut is_subject_of_any = false;
-        // Ways on which the object is given back and nothing else is done to it.
-        let mut given_back = Split::new();
-        for (index, action) in actions.iter().enumerate() {
-            let Some(resolved) = self.subject(inst, action) else { continue };
-            if moved.is_some_and(|moved| !moved[index])
-                || !self.is_subject(inst, action, resolved, current)
-                || self.is_own_cell(resolved, action, current)
-            {
-                continue;
-            }
-            is_subject_of_any = true;
-            if action.to == Destination::Renew {
-                current.is_renewed = true;
-                current.event = self.history.add(current.event, inst, Event::Renewed);
-                continue;
-            }
-            let decided = caulk_summary::decide_action(&mut OnWay { view: self.view, inst, current }, action);
-            let is_alias = action.gives_back();
-            match decided {
-                Decision::No => continue,
-                Decision::Yes => self.perform(inst, action, current),
-                // Moved out, as far as one can tell: it is not left where it was.
-                Decision::Hidden(_) if is_alias && summary.moves_out(action) => self.perform(inst, action, current),
-                Decision::If(fact, otherwise) => {
-                    let mut taken = current.clone();
-                    let max = self.view.config.max_facts;
-                    if learn(&mut taken.facts, fact, max) {
-                        self.perform(inst, action, &mut taken);
-                        split.push(taken);
-                    }
-                    if otherwise.is_some_and(|not| !learn(&mut current.facts, not, max)) {
-                        return false;
-                    }
-                    if !is_alias {
-                        current.event = self.history.add(current.event, inst, Event::NotTaken);
-                    }
-                }
-                Decision::Hidden(fact) => {
-                    let mut taken = current.clone();
-                    taken.rests_on_hidden |= !is_alias;
-                    taken.rests_on_unsure = !is_alias && action.guard == Guard::Unsure;
-                    fact.map(|fact| learn(&mut taken.facts, fact, self.view.config.max_facts));
-                    self.perform(inst, action, &mut taken);
-                    if is_alias {
-                        given_back.push(taken)
-                    } else {
-                        split.push(taken)
-                    }
-                    gone_unseen |= !is_alias;
-                }
-            }
-            if current.status != Status::Live {
-                return true;
-            }
-        }
+        let mut call = OnCall::new(self, inst, summary, moved);
+        let goes_on = take_part(&mut call, summary, current, split);
+        let OnCall { given_back, is_gone, is_held_by_gone, .. } = call;
         // Where the result is not used, only what else was done counts.
-        if !gone_unseen || self.view.is_used[inst] {
+        let is_left = current.status == Status::Live || is_held_by_gone;
+        if is_left && (goes_on || (is_gone && self.view.is_used(inst))) {
             split.extend(given_back);
         }
-        if gone_unseen {
-            return false;
-        }
-        if !is_subject_of_any || !current.cells.is_empty() {
-            for action in actions {
-                self.apply_to_holder(inst, action, current);
-            }
-        }
-        true
+        goes_on
     }
 
-    fn subject(&mut self, inst: InstId, action: &Action) -> Option<Resolved> {
+    pub(super) fn subject(&mut self, inst: InstId, action: &Action) -> Option<Resolved> {
         match &action.subject {
             Subject::Value(path) => self.view.resolve(inst, path),
             Subject::Alloc(_) => None,
         }
     }
 
-    /// Whether an action that only sometimes happens is about a cell of the object itself. What points to itself is an empty list,
-    /// or a buffer that is a part of it: that neither frees nor keeps it.
-    fn is_own_cell(&self, resolved: Resolved, action: &Action, current: &Alternative) -> bool {
-        let is_own = matches!(resolved, Resolved::Cell(cell) if Some(cell.base) == current.own);
-        is_own && action.guard.is_hidden()
+    /// Whether a cell is one of the object itself.
+    pub(super) fn is_own_cell(&self, resolved: Resolved, current: &Alternative) -> bool {
+        matches!(resolved, Resolved::Cell(cell) if Some(cell.base) == current.own)
     }
 
     fn is_object(&self, resolved: Resolved, current: &Alternative) -> bool {
@@ -249,7 +183,7 @@ impl Propagation<'_, '_> {
 
     /// Whether the subject of an action is the object. A callee that does something to what lies anywhere in a structure it is given
     /// means that structure, not what the structure is a part of.
-    fn is_subject(&self, inst: InstId, action: &Action, resolved: Resolved, current: &Alternative) -> bool {
+    pub(super) fn is_subject(&self, inst: InstId, action: &Action, resolved: Resolved, current: &Alternative) -> bool {
         let extent = match (&action.subject, resolved) {
             (Subject::Value(path), Resolved::Cell(Cell { offset: Offset::Any, .. })) => self.view.extent(inst, path),
             _ => None,
@@ -270,80 +204,28 @@ impl Propagation<'_, '_> {
         arrays.into_iter().any(|array| current.cells.iter().any(|held| held.base == array.base))
     }
 
-    fn perform(&mut self, inst: InstId, action: &Action, current: &mut Alternative) {
-        let (status, event) = match &action.to {
-            Destination::Store(to) => return self.moved_to(inst, to, current),
-            Destination::Renew => return,
-            Destination::Free { .. } => (Status::Freed, Event::Freed),
-            Destination::Keep => (Status::Kept, Event::Kept),
-            Destination::Unknown => {
-                self.flow.swallowed_by.push(inst);
-                (Status::Unknown, Event::GivenToUnknown)
-            }
-        };
-        let event = self.history.add(current.event, inst, event);
-        current.settle(status, event);
-    }
-
-    /// Something that holds the object is freed, kept or given away.
-    fn apply_to_holder(&mut self, inst: InstId, action: &Action, current: &mut Alternative) {
-        if current.status != Status::Live {
-            return;
-        }
-        let Some(holder) = self.subject(inst, action) else { return };
-        if self.is_subject(inst, action, holder, current) {
-            return;
-        }
-        let holder: Option<Cell> = match holder {
+    /// What holds the object, as an action is about it.
+    pub(super) fn holder(&mut self, inst: InstId, action: &Action) -> Option<Cell> {
+        match self.subject(inst, action)? {
             Resolved::Operand(operand) => self.view.values.of_operand(operand),
             Resolved::Cell(cell) => self.view.values.loaded(cell).map(|base| Cell { base, offset: Offset::ZERO }),
-        };
-        let Some(holder) = holder else { return };
-        let base = holder.base;
+        }
+    }
+
+    /// Whether something that an action is about holds the object, over any number of steps.
+    pub(super) fn holds_object(&self, holder: Cell, action: &Action, current: &Alternative) -> bool {
         let values = &self.view.values;
         let is_given_away = matches!(action.to, Destination::Keep | Destination::Unknown);
         let holds = current.cells.iter().any(|held| {
-            values.is_reached_from(held.base, base) || (is_given_away && self.view.leads_to(base, held.base))
+            values.is_reached_from(held.base, holder.base)
+                || (is_given_away && self.view.leads_to(holder.base, held.base))
         });
-        if matches!(values.node(base), ValueNode::Nothing) || !holds {
-            return;
-        }
-        match &action.to {
-            // What the old block held is in the new one.
-            Destination::Renew => {}
-            // "Freed with its holder" needs a certain free of a certain object.
-            Destination::Free { deep: Depth::Shallow } if !values.is_exact(self.view.body, current.behind(base)) => {}
-            Destination::Free { deep }
-                if action.guard == Guard::Always && self.is_left_inside(deep, holder, current) =>
-            {
-                let before = current.cells.len();
-                current.forget_cells_of(base);
-                if current.cells.len() != before {
-                    current.event = self.history.add(current.event, inst, Event::FreedWithHolder);
-                    current.holder_went(inst, true);
-                }
-            }
-            // What else is done to what it holds the summary says by path, or does not know.
-            Destination::Free { .. } => {
-                let event = self.history.add(current.event, inst, Event::Freed);
-                current.rests_on_hidden = true;
-                current.rests_on_unsure = action.guard == Guard::Unsure;
-                current.settle(Status::Freed, event);
-            }
-            // Where the caller is told whether its holder was taken, the object goes on in the holder either way.
-            _ if matches!(action.guard, Guard::Told(..) | Guard::Given(..)) => {}
-            Destination::Keep | Destination::Unknown => {
-                self.flow.left_in.extend(current.cells.iter().copied().filter(|_| current.cells.len() == 1));
-                let event = self.history.add(current.event, inst, Event::Kept);
-                current.settle(Status::Kept, event);
-            }
-            Destination::Store(to) => self.holder_moved_to(inst, base, to, current),
-        }
+        holds && !matches!(values.node(holder.base), ValueNode::Nothing)
     }
 
     /// Whether a callee that frees what holds the object does not get to it. Nodes of a list have one name each only where the code
     /// here made them; of the others it is not known which one the callee freed.
-    fn is_left_inside(&self, deep: &Depth, holder: Cell, current: &Alternative) -> bool {
+    pub(super) fn is_left_inside(&self, deep: &Depth, holder: Cell, current: &Alternative) -> bool {
         let values = &self.view.values;
         let is_inside = |held: &Cell| match (held.offset, holder.offset) {
             (Offset::Known(held_at), Offset::Known(freed_at)) if held.base == holder.base => {
@@ -360,7 +242,7 @@ impl Propagation<'_, '_> {
     }
 
     /// The holder becomes known under another name as well.
-    fn holder_moved_to(&mut self, inst: InstId, base: ValueId, to: &AccessPath, current: &mut Alternative) {
+    pub(super) fn holder_moved_to(&mut self, inst: InstId, base: ValueId, to: &AccessPath, current: &mut Alternative) {
         let Some(Resolved::Operand(operand)) = self.view.resolve(inst, to) else {
             self.flow.left_in.extend(current.cells.iter().copied().filter(|_| current.cells.len() == 1));
             let event = self.history.add(current.event, inst, Event::Kept);
@@ -376,7 +258,7 @@ impl Propagation<'_, '_> {
         copies.into_iter().for_each(|c| current.add_cell(c));
     }
 
-    fn moved_to(&mut self, inst: InstId, to: &AccessPath, current: &mut Alternative) {
+    pub(super) fn moved_to(&mut self, inst: InstId, to: &AccessPath, current: &mut Alternative) {
         match self.view.resolve(inst, to) {
             Some(Resolved::Operand(Operand::Value(value))) => current.add_name(value),
             Some(Resolved::Cell(cell)) if !matches!(self.view.values.node(cell.base), ValueNode::Nothing) => {
@@ -409,15 +291,12 @@ impl Propagation<'_, '_> {
         // What one action moves another may write over: all look at what was there before.
         let moves = moved.map_or_else(|| self.about_object(inst, summary, current), <[bool]>::to_vec);
         let mut is_moved = false;
-        for (action, &moves_object) in summary.actions.iter().zip(&moves) {
+        for (index, (action, &moves_object)) in summary.actions.iter().zip(&moves).enumerate() {
             let Destination::Store(to) = &action.to else { continue };
             is_moved |= moves_object && action.guard == Guard::Always;
             if self.surely_happens(inst, &action.guard, current) {
                 self.overwrite(inst, to, moves_object, current);
-            } else if !moves_object
-                && self.holds_in_place(inst, to, current)
-                && !summary.is_part_of_new(to)
-                && self.may_exist(inst, summary, &action.subject, current)
+            } else if takes_place(&mut OnCall::new(self, inst, summary, Some(&moves)), current, summary, index)
                 && let Decision::If(fact, otherwise) = self.decide(inst, &action.guard, current)
             {
                 // The result will tell whether the variable has something else now.
@@ -445,19 +324,9 @@ impl Propagation<'_, '_> {
         true
     }
 
-    /// Whether what a callee needs to make a block may have been given.
-    fn may_exist(&mut self, inst: InstId, summary: &Summary, subject: &Subject, current: &Alternative) -> bool {
-        let Subject::Alloc(block) = subject else { return true };
-        let mut may_be = |case: &Case| {
-            let mut needs = case.needs.iter().filter(|(path, _)| path.root != PathRoot::Return);
-            needs.all(|(path, relation)| OnWay { view: self.view, inst, current }.ask(path, *relation) != Answer::Fails)
-        };
-        summary.blocks[*block].cases.iter().any(&mut may_be)
-    }
-
     /// Whether a callee's path is one place of this function that holds the object: a local variable, or a field of a structure
     /// that is always the same.
-    fn holds_in_place(&mut self, inst: InstId, path: &AccessPath, current: &Alternative) -> bool {
+    pub(super) fn holds_in_place(&mut self, inst: InstId, path: &AccessPath, current: &Alternative) -> bool {
         if current.status != Status::Live || path.steps.is_empty() {
             return false;
         }
@@ -471,7 +340,7 @@ impl Propagation<'_, '_> {
         match self.decide(inst, guard, current) {
             Decision::Yes => true,
             Decision::If((key, relation), _) => {
-                !self.view.is_used[inst] || current.facts.iter().any(|f| f.0 == key && f.1.implies(relation))
+                !self.view.is_used(inst) || current.facts.iter().any(|f| f.0 == key && f.1.implies(relation))
             }
             Decision::Hidden(_) | Decision::No => false,
         }

@@ -4,13 +4,13 @@ use caulk_ir::entity::Entity;
 use caulk_ir::{BinaryOp, BlockId, CastOp, Constant, EntitySet, Inst, InstId, Operand, Type};
 use caulk_memory::{Cell, Offset, Relation, ValueId, ValueNode};
 use caulk_rules::Rule;
+use caulk_summary::Event;
 use smallvec::SmallVec;
 
 use super::{Propagation, Start, names};
 use crate::alternative::{Alternative, Status, merge};
 use crate::fact_list::{learn, shifted};
 use crate::facts::{Fact, FactList, Key, KeyId, number_of};
-use crate::history::Event;
 
 /// Values that a choice is taken apart into.
 const MAX_CHOICES: usize = 24;
@@ -40,7 +40,7 @@ impl Propagation<'_, '_> {
 
     fn take_side(&mut self, block: BlockId, inst: InstId, branch: Side, next: &mut Alternative, facts: &[Fact]) {
         if next.status == Status::Live && self.start != Start::Entry {
-            let event = if branch.wanted { Event::BranchTaken } else { Event::BranchNotTaken };
+            let event = Event::Took(u32::from(!branch.wanted));
             next.event = self.history.add(next.event, inst, event);
         }
         self.follow_edge(block, branch.target, next, facts);
@@ -200,7 +200,7 @@ impl Propagation<'_, '_> {
         if current.status == Status::Live && self.leaves_emptied(from, to, current) {
             return;
         }
-        let is_back_edge = self.view.order[to] <= self.view.order[from];
+        let is_back_edge = self.view.is_back_edge(from, to);
         let phi_facts = self.enter_phis(from, to, current);
         if is_back_edge {
             self.forget_loop_values(to, current);
@@ -210,7 +210,7 @@ impl Propagation<'_, '_> {
             current.facts.retain(|f| f.0 != key);
             learn(&mut current.facts, (key, relation), max);
         }
-        let liveness = &self.view.liveness;
+        let liveness = self.view.liveness();
         let (body, homes) = (self.view.body, &self.view.homes);
         current.names.retain(|name| {
             let is_phi_here = homes[*name] == to && matches!(body.insts[*name], Inst::Phi { .. });
@@ -225,7 +225,7 @@ impl Propagation<'_, '_> {
 
     /// A loop that frees all there is in what alone holds the object is left: it would have been freed.
     fn leaves_emptied(&self, from: BlockId, to: BlockId, current: &Alternative) -> bool {
-        let is_named = current.names.iter().any(|name| self.view.liveness.is_live_in(to, *name));
+        let is_named = current.names.iter().any(|name| self.view.liveness().is_live_in(to, *name));
         let mut holders = current.holders().peekable();
         let is_emptied = !is_named
             && holders.peek().is_some()

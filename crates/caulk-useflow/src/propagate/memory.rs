@@ -2,6 +2,7 @@
 
 use caulk_ir::{BinaryOp, Constant, Initialiser, Inst, InstId, Operand, Type, VarId};
 use caulk_memory::{Cell, Offset, Relation, ValueId, ValueNode};
+use caulk_summary::Event;
 use smallvec::SmallVec;
 
 use super::{Propagation, names};
@@ -9,7 +10,6 @@ use crate::alternative::{Alternative, Status};
 use crate::fact_list::learn;
 use crate::facts::{FactList, Key, KeyId, number_of};
 use crate::function::View;
-use crate::history::Event;
 
 impl Propagation<'_, '_> {
     pub(super) fn load(&mut self, inst: InstId, address: Operand, ty: Type, current: &mut Alternative) {

@@ -6,7 +6,7 @@
 use caulk_ir::entity::Entity;
 use caulk_ir::{BlockId, Inst, InstId, Operand};
 use caulk_memory::Cell;
-use caulk_summary::Throws;
+use caulk_summary::{Event, Throws};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -15,7 +15,7 @@ use crate::exceptions::is_caught;
 use crate::fact_list::learn;
 use crate::facts::{Fact, FactList, Key};
 use crate::function::View;
-use crate::history::{Event, History};
+use crate::history::History;
 use crate::steps::Step;
 
 /// What came of following an object.
@@ -55,6 +55,7 @@ mod counts;
 mod edges;
 mod handed_back;
 mod memory;
+mod on_call;
 mod on_way;
 mod thrown;
 mod work;

@@ -24,7 +24,7 @@ impl Caller for OnWay<'_, '_> {
     }
 
     fn uses_result(&self) -> bool {
-        self.view.is_used[self.inst]
+        self.view.is_used(self.inst)
     }
 
     fn is_loosely_told(&mut self) -> bool {

@@ -4,12 +4,11 @@ use caulk_ir::InstId;
 use caulk_memory::{AccessPath, PathRoot};
 use caulk_program::{FuncId, is_constructor, is_destructor};
 use caulk_rules::Rule;
-use caulk_summary::{Action, Subject, Throws};
+use caulk_summary::{Action, Event, Subject, Throws};
 
 use super::{Propagation, Start, names};
 use crate::alternative::{Alternative, Status};
 use crate::function::CallEffect;
-use crate::history::Event;
 
 impl Propagation<'_, '_> {
     /// Where no object is followed: notes what is known at a call that may throw.

@@ -8,9 +8,9 @@ use super::{Exit, Summarizer};
 use crate::alternative::{Alternative, Status};
 use crate::candidate::{Candidate, Kind, Loss};
 use crate::guards::returned;
-use crate::history::Event;
 use crate::objects::Fresh;
 use caulk_rules::Rule;
+use caulk_summary::Event;
 
 pub(crate) enum Fate {
     /// Freed, kept or given away.

@@ -3,12 +3,11 @@
 use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_rules::Rule;
-use caulk_summary::{Action, Depth, Destination, Guard, Subject};
+use caulk_summary::{Action, Depth, Destination, Event, Guard, Subject};
 
 use super::{Exit, Fate, Summarizer};
 use crate::alternative::{Alternative, Status};
 use crate::guards::{loose_guard, two_guards};
-use crate::history::Event;
 use crate::objects::given_start;
 use crate::propagate::{Propagation, Start};
 
@@ -126,10 +125,9 @@ impl Summarizer<'_> {
         let trail = self.history.trail(alternative.event);
         let Some((freed_at, _)) = trail.iter().rev().find(is_free) else { return false };
         let homes = &self.view.homes;
-        let is_renewed =
-            self.refilled.iter().filter(|(refilled, _)| refilled.same_place(path)).any(|(_, made_at)| {
-                made_at == freed_at || self.dominators.dominates(homes[*made_at], homes[*freed_at])
-            });
+        let is_renewed = self.refilled.iter().filter(|(refilled, _)| refilled.same_place(path)).any(|(_, made_at)| {
+            made_at == freed_at || self.view.dominators().dominates(homes[*made_at], homes[*freed_at])
+        });
         self.world.config.rules.applies(Rule::Renewals, is_renewed)
     }
 

@@ -3,7 +3,7 @@
 use caulk_rules::Rule;
 use std::collections::BTreeSet;
 
-use caulk_ir::{Body, DominatorTree, EntitySet, Inst, InstId};
+use caulk_ir::{Body, EntitySet, Inst, InstId};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, PathStep, Relation, ValueNode};
 use caulk_models::{Models, is_pointer_container};
 use caulk_program::{FieldInfo, FuncId, Program, TypeId};
@@ -101,7 +101,6 @@ pub(crate) struct Summarizer<'a> {
     may_return_null: bool,
     /// Places of the caller that are filled with a fresh block, and the call that makes it.
     refilled: Vec<(AccessPath, InstId)>,
-    pub(crate) dominators: DominatorTree,
     /// Arguments of which a bound kept us from finding out what is done to them.
     not_known: BTreeSet<PathRoot>,
 }
@@ -123,7 +122,6 @@ impl<'a> Summarizer<'a> {
             kept_returns: FxHashSet::default(),
             may_return_null: false,
             refilled: Vec::new(),
-            dominators: DominatorTree::new(body),
             not_known: BTreeSet::new(),
         }
     }

@@ -112,7 +112,7 @@ impl Summarizer<'_> {
         };
         let homes = &self.view.homes;
         let is_before_all =
-            |call: InstId| exits.iter().all(|(exit, _)| self.dominators.dominates(homes[call], homes[*exit]));
+            |call: InstId| exits.iter().all(|(exit, _)| self.view.dominators().dominates(homes[call], homes[*exit]));
         !exits.is_empty() && self.view.body.insts.keys().any(|call| frees(call) && is_before_all(call))
     }
 

@@ -18,7 +18,7 @@ use caulk_report::{
 
 use caulk_models::{Family, Models, Resource};
 use caulk_program::mark;
-use caulk_useflow::{Candidate, UseflowConfig, swallowed};
+use caulk_useflow::{Candidate, CandidateId, UseflowConfig, swallowed};
 
 use super::second_opinion::Contradicted;
 use super::statistics;
@@ -218,13 +218,9 @@ fn findings(
 ) -> Vec<Finding> {
     let Analysed { program, models, analysis, .. } = analysed;
     let narrator = Narrator::new(program, models, analysis, config, sources, &analysed.read.root);
-    let reports = analysis.reports.iter().zip(exploration.verdicts.values());
-    let judged = reports.flat_map(|((function, report), verdicts)| {
-        let all = report.candidates.iter().zip(verdicts).enumerate();
-        all.filter(move |(at, _)| !contradicted.contains(function, *at)).map(|(_, judged)| judged)
-    });
+    let judged = exploration.judged(analysis).filter(|(id, ..)| !contradicted.contains(*id));
     let mut pictures = wants_pictures.then(|| Pictures::new(analysed));
-    let finding = |(candidate, verdict): (&Candidate, &Verdict)| {
+    let finding = |(_, candidate, verdict): (CandidateId, &Candidate, &Verdict)| {
         let evidence = match verdict {
             Verdict::Refuted(_) => return None,
             Verdict::Confirmed(witness) => confirmed(candidate, witness),

@@ -79,7 +79,7 @@ impl<'a> SecondLook<'a> {
     fn refused(&self, candidate: &Candidate, edges: &[Edge]) -> String {
         let config = ReportConfig::default();
         let narrator = self.narrator(&config);
-        let told = edges.iter().filter_map(|(inst, index)| narrator.branch(candidate, *inst, *index as usize));
+        let told = edges.iter().filter_map(|(inst, index)| narrator.branch(candidate, *inst, *index));
         let mut steps: Vec<String> = told.map(|step| format!("{} {}", step.site.line, step.text)).collect();
         steps.dedup();
         if steps.len() > MAX_REFUSED {

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use caulk_explore::{Exploration, Verdict};
-use caulk_program::FuncId;
 use caulk_prove::{Claim, ProveConfig, TypedRegions, World, contradicts};
-use caulk_useflow::Candidate;
+use caulk_useflow::{Candidate, CandidateId};
 use rayon::prelude::*;
 
 use crate::arguments::InputOptions;
@@ -18,34 +17,31 @@ fn config() -> ProveConfig {
     ProveConfig { max_transfers: 500, max_call_depth: 0, plain_unions: true, ..ProveConfig::default() }
 }
 
-/// Confirmed candidates that the prover contradicts, by function and position in its report.
+/// Confirmed candidates that the prover contradicts.
 #[derive(Default)]
 pub(crate) struct Contradicted {
-    found: BTreeSet<(FuncId, usize)>,
+    found: BTreeSet<CandidateId>,
 }
 
 impl Contradicted {
     pub(crate) fn new(options: &InputOptions, analysed: &Analysed, exploration: &Exploration) -> Result<Self, Error> {
         let regions = TypedRegions::new(&analysed.program);
         let world = World::new(&analysed.program, &analysed.models, &regions, config());
-        let verdicts = exploration.verdicts.iter();
-        let open = verdicts.flat_map(|(function, list)| {
-            // What stage two left open is shown with little confidence, if at all.
-            let confirmed = list.iter().enumerate().filter(|(_, verdict)| matches!(verdict, Verdict::Confirmed(_)));
-            confirmed.map(move |(at, _)| (function, at))
-        });
-        let open: Vec<(FuncId, usize)> = open.collect();
-        let is_contradicted = |&(function, at): &(FuncId, usize)| {
-            let candidate = &analysed.analysis.reports[function].candidates[at];
-            claim(analysed, candidate).is_some_and(|claim| contradicts(&world, claim))
-        };
-        let found: BTreeSet<(FuncId, usize)> =
-            input::in_pool(options, || open.into_par_iter().filter(is_contradicted).collect())?;
+        let judged = exploration.judged(&analysed.analysis);
+        // What stage two left open is shown with little confidence, if at all.
+        let confirmed = judged.filter(|(_, _, verdict)| matches!(verdict, Verdict::Confirmed(_)));
+        let confirmed: Vec<(CandidateId, &Candidate)> = confirmed.map(|(id, candidate, _)| (id, candidate)).collect();
+        let is_contradicted =
+            |candidate: &Candidate| claim(analysed, candidate).is_some_and(|claim| contradicts(&world, claim));
+        let found: BTreeSet<CandidateId> = input::in_pool(options, || {
+            let contradicted = confirmed.into_par_iter().filter(|(_, candidate)| is_contradicted(candidate));
+            contradicted.map(|(id, _)| id).collect()
+        })?;
         Ok(Self { found })
     }
 
-    pub(crate) fn contains(&self, function: FuncId, at: usize) -> bool {
-        self.found.contains(&(function, at))
+    pub(crate) fn contains(&self, candidate: CandidateId) -> bool {
+        self.found.contains(&candidate)
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -232,7 +232,7 @@ impl<'a> Session<'a> {
             let is_here =
                 program.function(function).file.is_some_and(|file| shown_path(file, root) == finding.loss.file);
             let candidates = &self.analysis().reports[function].candidates;
-            for (candidate, verdict) in candidates.iter().zip(&self.exploration.verdicts[function]) {
+            for (_, candidate, verdict) in self.exploration.judged_of(function, candidates) {
                 if !candidate.loss.is_on_path() && body.place(candidate.place).line == finding.loss.line {
                     reason = "what is lost was allocated by another call, and kept in a field until then";
                 }

@@ -1,0 +1,406 @@
+//! What a call does to the object that is followed: the application of a summary, the same for both stages.
+//!
+//! A stage is a domain of this: it says what a path of the caller is, what holds on it and how it is changed ([`Domain`]). Which actions are
+//! applied, in which order, what each does to the object, and when the path parts in two is decided here alone.
+
+use caulk_memory::{AccessPath, PathRoot, Relation};
+use smallvec::SmallVec;
+
+use crate::decide::{Answer, Decision};
+use crate::{Action, AllocId, Case, Depth, Destination, Subject, Summary};
+
+/// How the value that an action is about stands to the object that is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// It is the object.
+    Object,
+    /// It leads to the object.
+    Holder,
+}
+
+impl Part {
+    /// What is done to the object itself comes first: a destructor frees what its structure holds, and the structure.
+    const ORDER: [Part; 2] = [Part::Object, Part::Holder];
+}
+
+/// What an action that happens does to the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect<'s> {
+    Freed,
+    /// What held it is freed, and the callee did not get to it.
+    LeftInside,
+    Kept,
+    /// Given to unknown code.
+    Escaped,
+    /// It, or what leads to it, can be found there as well.
+    Moved(&'s AccessPath),
+}
+
+/// How a path goes on after something that may have happened unseen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unseen {
+    /// As if nothing had happened.
+    GoesOn,
+    /// What else may have happened unseen is still of interest; then it ends.
+    Lingers,
+    Ends,
+}
+
+/// Few paths come of one call.
+pub type Paths<P> = SmallVec<[P; 2]>;
+
+/// A stage, as it applies one call.
+pub trait Domain {
+    /// What is known on one path through the caller: an alternative in stage one, a state in stage two.
+    type Path: Clone;
+    /// Something that may hold: a fact in stage one, a term in stage two.
+    type Condition;
+
+    /// Whether a path that is split off by one action sees those after it. Without that, what a callee keeps unseen besides does not hide
+    /// where it was put for certain; but then it is not kept.
+    const FOLLOWS_SPLIT: bool;
+
+    /// Assumes something. False where that cannot be.
+    fn assume(&mut self, path: &mut Self::Path, condition: Self::Condition) -> bool;
+
+    /// Assumes something of an argument. False where that cannot be.
+    fn assume_argument(&mut self, path: &mut Self::Path, param: u32, relation: Relation) -> bool;
+
+    /// What is known of a value before the call.
+    fn ask(&mut self, path: &Self::Path, value: &AccessPath, relation: Relation) -> Answer<Self::Condition>;
+
+    /// Whether the value that an action is about, the `index`-th of the summary, stands so to the object.
+    fn concerns(&mut self, path: &Self::Path, part: Part, index: usize, action: &Action) -> bool;
+
+    /// Whether the value that an action is about lies in the object itself. What points to itself is an empty list, or a buffer that is a part
+    /// of it: what happens only sometimes to that neither frees nor keeps it.
+    fn is_in_itself(&mut self, path: &Self::Path, part: Part, action: &Action) -> bool;
+
+    /// Whether an action happens on a path.
+    fn decide(&mut self, path: &Self::Path, part: Part, action: &Action) -> Decision<Self::Condition>;
+
+    /// Whether a callee that frees what leads to the object does not get to it.
+    fn is_left_inside(&mut self, path: &Self::Path, action: &Action, deep: &Depth) -> bool;
+
+    /// Changes a path by what an action does to the object.
+    fn change(&mut self, path: &mut Self::Path, part: Part, action: &Action, effect: Effect<'_>);
+
+    /// Another block may take the place of the object, or of what leads to it: the owner of the old one owns that one.
+    fn renew(&mut self, path: &mut Self::Path, part: Part);
+
+    /// An action that might have happened did not.
+    fn pass_by(&mut self, path: &mut Self::Path, action: &Action);
+
+    /// An action may have happened, and nothing tells; where it did, the condition holds. Paths on which it did are given to `others`.
+    fn perform_unseen(
+        &mut self,
+        path: &mut Self::Path,
+        part: Part,
+        action: &Action,
+        condition: Option<Self::Condition>,
+        others: &mut Paths<Self::Path>,
+    ) -> Unseen;
+
+    /// Whether the object is held just where a path of the callee leads, so that a store there takes its place.
+    fn is_held_at(&mut self, path: &Self::Path, to: &AccessPath) -> bool;
+
+    /// Whether what the `index`-th action puts somewhere is the object, or leads to it.
+    fn moves_object(&mut self, path: &Self::Path, index: usize, action: &Action) -> bool;
+}
+
+/// Whether a call comes back on a path; learns what must hold for that.
+pub fn comes_back<D: Domain>(domain: &mut D, path: &mut D::Path, summary: &Summary) -> bool {
+    let mut demands = summary.demands.iter();
+    !summary.no_return && demands.all(|(param, relation)| domain.assume_argument(path, *param, *relation))
+}
+
+/// Does to the object what a call does to it. What only some results or arguments tell of splits the path: `others` gets those that are split
+/// off. False: nothing is left of the path itself.
+pub fn take_part<D: Domain>(
+    domain: &mut D,
+    summary: &Summary,
+    path: &mut D::Path,
+    others: &mut Paths<D::Path>,
+) -> bool {
+    go_on(domain, &summary.actions, 0, path, others)
+}
+
+/// Goes over the actions, first for what concerns the object and then for what leads to it, from a step on.
+fn go_on<D: Domain>(
+    domain: &mut D,
+    actions: &[Action],
+    first: usize,
+    path: &mut D::Path,
+    others: &mut Paths<D::Path>,
+) -> bool {
+    let mut lingers = false;
+    for step in first..Part::ORDER.len() * actions.len() {
+        let (part, index) = (Part::ORDER[step / actions.len()], step % actions.len());
+        let action = &actions[index];
+        if matches!(action.subject, Subject::Alloc(_))
+            || !domain.concerns(path, part, index, action)
+            || (action.guard.is_hidden() && domain.is_in_itself(path, part, action))
+        {
+            continue;
+        }
+        if action.to == Destination::Renew {
+            domain.renew(path, part);
+            continue;
+        }
+        match domain.decide(path, part, action) {
+            Decision::No => {}
+            Decision::Yes => perform(domain, path, part, action),
+            Decision::If(condition, otherwise) => {
+                let mut taken = path.clone();
+                if domain.assume(&mut taken, condition) {
+                    perform(domain, &mut taken, part, action);
+                    if !D::FOLLOWS_SPLIT || go_on(domain, actions, step + 1, &mut taken, others) {
+                        others.push(taken);
+                    }
+                }
+                if otherwise.is_some_and(|not| !domain.assume(path, not)) {
+                    return false;
+                }
+                domain.pass_by(path, action);
+            }
+            Decision::Hidden(condition) => match domain.perform_unseen(path, part, action, condition, others) {
+                Unseen::GoesOn => {}
+                Unseen::Lingers => lingers = true,
+                Unseen::Ends => return false,
+            },
+        }
+    }
+    !lingers
+}
+
+/// An action happens.
+pub fn perform<D: Domain>(domain: &mut D, path: &mut D::Path, part: Part, action: &Action) {
+    let effect = match (&action.to, part) {
+        (Destination::Renew, _) => return,
+        (Destination::Free { deep }, Part::Holder) if domain.is_left_inside(path, action, deep) => Effect::LeftInside,
+        // What else was done to what a holder holds is not known.
+        (Destination::Free { .. }, _) => Effect::Freed,
+        (Destination::Unknown, Part::Object) => Effect::Escaped,
+        (Destination::Keep | Destination::Unknown, _) => Effect::Kept,
+        (Destination::Store(to), _) => Effect::Moved(to),
+    };
+    domain.change(path, part, action, effect);
+}
+
+/// Whether a store of the callee, the `index`-th of its actions, takes the place of the object if it happens.
+pub fn takes_place<D: Domain>(domain: &mut D, path: &D::Path, summary: &Summary, index: usize) -> bool {
+    let action = &summary.actions[index];
+    let Destination::Store(to) = &action.to else { return false };
+    !to.steps.is_empty()
+        && domain.is_held_at(path, to)
+        && !summary.is_part_of_new(to)
+        && match &action.subject {
+            Subject::Alloc(block) => may_be_made(domain, path, summary, *block),
+            Subject::Value(_) => !domain.moves_object(path, index, action),
+        }
+}
+
+/// Whether what a callee needs to make a block may have been given.
+fn may_be_made<D: Domain>(domain: &mut D, path: &D::Path, summary: &Summary, block: AllocId) -> bool {
+    let mut may_be = |case: &Case| {
+        let mut given = case.needs.iter().filter(|(value, _)| value.root != PathRoot::Return);
+        given.all(|(value, relation)| !matches!(domain.ask(path, value, *relation), Answer::Fails))
+    };
+    summary.blocks[block].cases.iter().any(&mut may_be)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Guard;
+
+    /// A path is what has happened on it, in words. The object is the first argument; the second leads to it.
+    type Path = Vec<String>;
+
+    #[derive(Default)]
+    struct Words {
+        is_left_inside: bool,
+        is_in_itself: bool,
+        lingers: bool,
+    }
+
+    impl Domain for Words {
+        type Path = Path;
+        type Condition = bool;
+
+        const FOLLOWS_SPLIT: bool = true;
+
+        fn assume(&mut self, path: &mut Path, condition: bool) -> bool {
+            path.push(format!("told {condition}"));
+            true
+        }
+
+        fn assume_argument(&mut self, _: &mut Path, param: u32, _: Relation) -> bool {
+            param == 0
+        }
+
+        fn ask(&mut self, _: &Path, _: &AccessPath, relation: Relation) -> Answer<bool> {
+            if relation == Relation::ZERO { Answer::Fails } else { Answer::Unseen }
+        }
+
+        fn concerns(&mut self, path: &Path, part: Part, _: usize, action: &Action) -> bool {
+            let Subject::Value(value) = &action.subject else { return false };
+            let own = if value.root == PathRoot::Param(0) { Part::Object } else { Part::Holder };
+            let is_over = path.iter().any(|event| event.contains("Freed") || event.contains("Kept"));
+            own == part && !is_over
+        }
+
+        fn is_in_itself(&mut self, _: &Path, _: Part, _: &Action) -> bool {
+            self.is_in_itself
+        }
+
+        fn decide(&mut self, _: &Path, _: Part, action: &Action) -> Decision<bool> {
+            match action.guard {
+                Guard::Told(..) => Decision::If(true, Some(false)),
+                Guard::Always => Decision::Yes,
+                _ => Decision::Hidden(None),
+            }
+        }
+
+        fn is_left_inside(&mut self, _: &Path, _: &Action, _: &Depth) -> bool {
+            self.is_left_inside
+        }
+
+        fn change(&mut self, path: &mut Path, part: Part, _: &Action, effect: Effect<'_>) {
+            path.push(format!("{part:?} {effect:?}"));
+        }
+
+        fn renew(&mut self, path: &mut Path, _: Part) {
+            path.push("renewed".to_owned());
+        }
+
+        fn pass_by(&mut self, path: &mut Path, _: &Action) {
+            path.push("left".to_owned());
+        }
+
+        fn perform_unseen(
+            &mut self,
+            path: &mut Path,
+            part: Part,
+            action: &Action,
+            _: Option<bool>,
+            others: &mut Paths<Path>,
+        ) -> Unseen {
+            let mut taken = path.clone();
+            perform(self, &mut taken, part, action);
+            others.push(taken);
+            if self.lingers { Unseen::Lingers } else { Unseen::Ends }
+        }
+
+        fn is_held_at(&mut self, _: &Path, to: &AccessPath) -> bool {
+            to.root == PathRoot::Param(1)
+        }
+
+        fn moves_object(&mut self, _: &Path, _: usize, action: &Action) -> bool {
+            action.subject == Subject::Value(parameter(0))
+        }
+    }
+
+    const FREE: Destination = Destination::Free { deep: Depth::Deep };
+
+    fn parameter(index: u32) -> AccessPath {
+        AccessPath::root(PathRoot::Param(index))
+    }
+
+    fn action(param: u32, to: Destination, guard: Guard) -> Action {
+        Action { subject: Subject::Value(parameter(param)), to, guard }
+    }
+
+    fn told() -> Guard {
+        Guard::Told(Relation::ZERO, None)
+    }
+
+    /// The paths that come of a call, the one that is left last.
+    fn paths(mut words: Words, actions: Vec<Action>) -> Vec<String> {
+        let summary = Summary { actions, ..Summary::default() };
+        let (mut path, mut others) = (Path::new(), Paths::new());
+        if take_part(&mut words, &summary, &mut path, &mut others) {
+            others.push(path);
+        }
+        others.iter().map(|path| path.join(", ")).collect()
+    }
+
+    #[test]
+    fn what_is_told_splits_the_path() {
+        let actions = vec![action(0, Destination::Keep, told())];
+        assert_eq!(paths(Words::default(), actions), ["told true, Object Kept", "told false, left"]);
+    }
+
+    #[test]
+    fn a_path_that_was_split_off_sees_the_other_actions() {
+        let to = AccessPath::root(PathRoot::Return);
+        let actions = vec![action(0, Destination::Store(to), told()), action(0, Destination::Keep, Guard::Always)];
+        let [stored, left] = &paths(Words::default(), actions)[..] else { panic!("two paths") };
+        assert!(stored.starts_with("told true, Object Moved") && stored.ends_with("Object Kept"), "{stored}");
+        assert_eq!(left, "told false, left, Object Kept");
+    }
+
+    #[test]
+    fn the_object_comes_before_its_holder() {
+        let words = || Words { is_left_inside: true, ..Words::default() };
+        let holder = action(1, FREE, Guard::Always);
+        assert_eq!(paths(words(), vec![holder.clone()]), ["Holder LeftInside"]);
+        assert_eq!(paths(Words::default(), vec![holder.clone()]), ["Holder Freed"]);
+        let own = action(0, FREE, Guard::Always);
+        assert_eq!(paths(words(), vec![holder, own]), ["Object Freed"]);
+    }
+
+    #[test]
+    fn unknown_code_gets_the_object_or_keeps_its_holder() {
+        let gives = |param| vec![action(param, Destination::Unknown, Guard::Always)];
+        assert_eq!(paths(Words::default(), gives(0)), ["Object Escaped"]);
+        assert_eq!(paths(Words::default(), gives(1)), ["Holder Kept"]);
+    }
+
+    #[test]
+    fn what_may_happen_unseen_leaves_nothing_behind() {
+        let actions = || vec![action(0, Destination::Keep, Guard::Hidden), action(0, FREE, Guard::Hidden)];
+        assert_eq!(paths(Words::default(), actions()), ["Object Kept"]);
+        let words = Words { lingers: true, ..Words::default() };
+        assert_eq!(paths(words, actions()), ["Object Kept", "Object Freed"]);
+        let words = Words { is_in_itself: true, ..Words::default() };
+        assert_eq!(paths(words, actions()), [""]);
+    }
+
+    #[test]
+    fn renewing_neither_frees_nor_splits() {
+        assert_eq!(paths(Words::default(), vec![action(0, Destination::Renew, Guard::Hidden)]), ["renewed"]);
+    }
+
+    #[test]
+    fn a_call_comes_back_only_where_its_demands_hold() {
+        let comes_back = |demands: Vec<(u32, Relation)>, no_return| {
+            comes_back(&mut Words::default(), &mut Path::new(), &Summary { demands, no_return, ..Summary::default() })
+        };
+        assert!(comes_back(vec![(0, Relation::NONZERO)], false));
+        assert!(!comes_back(vec![(0, Relation::NONZERO), (1, Relation::NONZERO)], false));
+        assert!(!comes_back(vec![], true));
+    }
+
+    #[test]
+    fn a_store_of_something_else_takes_the_place_of_the_object() {
+        let field = |param| parameter(param).then(caulk_memory::Offset::ZERO, None);
+        let takes = |actions: Vec<Action>| {
+            takes_place(&mut Words::default(), &Path::new(), &Summary { actions, ..Summary::default() }, 0)
+        };
+        let store = |subject, to| action(subject, Destination::Store(field(to)), told());
+        assert!(takes(vec![store(2, 1)]));
+        assert!(!takes(vec![store(2, 3)]), "held elsewhere");
+        assert!(!takes(vec![store(0, 1)]), "the object itself");
+    }
+
+    #[test]
+    fn a_place_with_several_stores_is_a_buffer() {
+        let to = parameter(1).then(caulk_memory::Offset::ZERO, None);
+        let store = |subject| action(subject, Destination::Store(to.clone()), told());
+        let renews = Action { subject: Subject::Value(to.clone()), to: Destination::Renew, guard: Guard::Hidden };
+        let is_buffer = |actions: Vec<Action>| Summary { actions, ..Summary::default() }.is_buffer(&to);
+        assert!(!is_buffer(vec![store(2)]));
+        assert!(is_buffer(vec![store(2), store(3)]) && is_buffer(vec![store(2), renews]));
+    }
+}
