@@ -29,6 +29,8 @@ pub enum Read {
     Writes(FuncId),
     /// The parameters of a function that no call gives null.
     Nonnull(FuncId),
+    /// Whether a function is an allocator of the program's own, or its release.
+    OwnArena(FuncId),
     /// How a type counts its references.
     Counted(TypeId),
     /// Which fields count something.

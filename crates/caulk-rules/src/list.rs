@@ -66,6 +66,8 @@ rules! {
         "A sum or product that the program checks does not overflow, because sizes that large are no reason to fix a leak."
     LearnedAllocators "learned-allocators"
         "What a library function without a model gives back is its caller's, if two functions of the program free it, because no code frees what it does not own."
+    OwnArenas "own-arenas"
+        "Functions that give back and take back the place behind a header in memory of their own allocate and free, if many callers of the one release by the other, because nothing else looks like that."
     LibraryDemands "library-demands"
         "A library function is given what it needs, because no program asks for a block of no bytes or for the length of nothing."
     NonnullParams "nonnull-params"

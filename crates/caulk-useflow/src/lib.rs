@@ -59,6 +59,7 @@ mod nonnull;
 mod numbers;
 mod objects;
 mod overwrites;
+mod own_arenas;
 mod private_fields;
 mod propagate;
 mod refcount;

@@ -1,9 +1,9 @@
 //! Values that were read from memory and are used after that memory may have been written: `old = p->flag; set(p); if (old)`.
 //!
 //! A fact about what a place holds is a fact about every value read from it, as long as nothing is written there. Here is
-//! decided, for each value that is used in other blocks than its own, where it may no longer be what the place holds.
+//! decided, for each value that is used in other blocks than its own or after a write, where it may no longer be what the place holds.
 
-use caulk_ir::{BlockId, Body, CastOp, EntitySet, EntityVec, Inst, InstId, Liveness, Operand};
+use caulk_ir::{BinaryOp, BlockId, Body, CastOp, EntitySet, EntityVec, Inst, InstId, Liveness, Operand};
 use caulk_memory::{Cell, ValueTable};
 use rustc_hash::FxHashMap;
 
@@ -48,7 +48,9 @@ impl SavedLoads {
     ) -> Self {
         let mut by_cell: FxHashMap<Cell, Vec<InstId>> = FxHashMap::default();
         let mut cells: Vec<Cell> = Vec::new();
-        for value in body.insts.keys().filter(|v| liveness.crosses_blocks(*v)) {
+        let writers: Vec<InstId> = body.insts.iter().filter(|(_, i)| is_writer(i)).map(|(inst, _)| inst).collect();
+        let late = used_late(body, homes, &writers);
+        for value in body.insts.keys().filter(|v| liveness.crosses_blocks(*v) || late.contains(*v)) {
             let Some((load, address)) = loaded_value(body, value) else { continue };
             let Some(cell) = values.of_operand(address) else { continue };
             let loads = by_cell.entry(cell).or_default();
@@ -63,7 +65,6 @@ impl SavedLoads {
         if cells.is_empty() {
             return Self::default();
         }
-        let writers: Vec<InstId> = body.insts.iter().filter(|(_, i)| is_writer(i)).map(|(inst, _)| inst).collect();
         for cell in cells {
             let writes: Vec<InstId> = writers.iter().copied().filter(|w| may_write(*w, cell)).collect();
             if writes.is_empty() {
@@ -138,7 +139,22 @@ impl Initial {
     }
 }
 
-/// The load that a value comes from, through casts that change nothing of it.
+/// Values that are used in their own block after something may have been written there.
+fn used_late(body: &Body, homes: &EntityVec<InstId, BlockId>, writers: &[InstId]) -> EntitySet<InstId> {
+    let mut late = EntitySet::with_capacity(body.insts.len());
+    for (user, inst) in body.insts.iter() {
+        inst.for_each_operand(|operand| {
+            let Some(value) = operand.value().filter(|value| homes[*value] == homes[user]) else { return };
+            let next = writers.get(writers.partition_point(|writer| *writer <= value));
+            if next.is_some_and(|writer| *writer < user && homes[*writer] == homes[user]) {
+                late.insert(value);
+            }
+        });
+    }
+    late
+}
+
+/// The load that a value comes from, through casts that change nothing of it and through what a mask takes of it.
 fn loaded_value(body: &Body, mut value: InstId) -> Option<(InstId, Operand)> {
     for _ in 0..MAX_CASTS {
         match body.insts[value] {
@@ -146,6 +162,11 @@ fn loaded_value(body: &Body, mut value: InstId) -> Option<(InstId, Operand)> {
             Inst::Cast {
                 op: CastOp::SignExtend | CastOp::ZeroExtend | CastOp::Bits, value: Operand::Value(v), ..
             } => value = v,
+            Inst::Binary {
+                op: BinaryOp::And | BinaryOp::LShr, lhs: Operand::Value(v), rhs: Operand::Const(_), ..
+            } => {
+                value = v;
+            }
             _ => return None,
         }
     }

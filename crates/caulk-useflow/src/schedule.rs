@@ -253,6 +253,7 @@ fn analyse_one(
         let mut report = Report::default();
         report.summary.actions = besides;
         rely_on_contract(world, function, &body, &mut report.summary);
+        world.survey.own_arenas.rely_on(function, &mut report.summary);
         report.summary.impure = impure;
         let throwing = throwing_calls(program, function, &body, &summary_of, &world.config.rules);
         report.summary.throws = lets_out(program, function, &body, &throwing);
@@ -273,6 +274,7 @@ fn analyse_one(
     report.summary.actions.sort();
     report.summary.actions.dedup();
     rely_on_contract(world, function, &body, &mut report.summary);
+    world.survey.own_arenas.rely_on(function, &mut report.summary);
     report.summary.room = report.summary.room.or_else(|| room_of_wrapper(program, function, &body, &summary_of));
     report.summary.is_model |= report.summary.room.is_some();
     report.summary.impure = impure;

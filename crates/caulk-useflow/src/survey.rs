@@ -14,6 +14,7 @@ use crate::counters::counted_fields;
 use crate::learned::{Look, learned};
 use crate::modified::{Modified, of_body, of_declaration};
 use crate::nonnull::{Gift, NonnullParams, gifts};
+use crate::own_arenas::{self, OwnArenas};
 use crate::refcount::released_types;
 
 /// A function that releases a reference.
@@ -38,6 +39,7 @@ pub struct Survey {
     pub nonnull: NonnullParams,
     /// Library functions without a model whose result is the caller's, and how it is freed.
     pub(crate) learned: FxHashMap<FuncId, FamilyId>,
+    pub(crate) own_arenas: OwnArenas,
 }
 
 impl Survey {
@@ -74,9 +76,22 @@ pub(crate) fn survey(program: &Program, models: &Models, rules: &Rules) -> Surve
                 } else {
                     Look::default()
                 };
-                (counted, given, written, counters, gifts, look)
+                let arenas = if rules.is_on(Rule::OwnArenas) {
+                    own_arenas::Look::new(program, f, &body)
+                } else {
+                    own_arenas::Look::default()
+                };
+                (counted, given, written, counters, gifts, look, arenas)
             }
-            None => (Vec::new(), Vec::new(), of_declaration(program, f), Vec::new(), Vec::new(), Look::default()),
+            None => (
+                Vec::new(),
+                Vec::new(),
+                of_declaration(program, f),
+                Vec::new(),
+                Vec::new(),
+                Look::default(),
+                own_arenas::Look::default(),
+            ),
         })
         .collect();
     let mut survey = Survey::default();
@@ -85,7 +100,9 @@ pub(crate) fn survey(program: &Program, models: &Models, rules: &Rules) -> Surve
     let of_libraries = functions.iter().copied().zip(looks.iter().map(|look| &look.5));
     survey.learned = learned(program, models, of_libraries);
     rules.note(Rule::LearnedAllocators, survey.learned.len());
-    for (&function, (released, given, writes, counters, to_others, _)) in functions.iter().zip(looks) {
+    survey.own_arenas = OwnArenas::new(models, functions.iter().copied().zip(looks.iter().map(|look| &look.6)));
+    rules.note(Rule::OwnArenas, survey.own_arenas.len());
+    for (&function, (released, given, writes, counters, to_others, _, _)) in functions.iter().zip(looks) {
         survey.counters.extend(counters);
         for (ty, names) in released {
             survey.counted.entry(ty).or_default().push(Releasing { function, names });

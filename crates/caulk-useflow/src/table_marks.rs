@@ -39,6 +39,7 @@ impl TableMarks {
             Read::Writes(f) => self.writes.get(f.index()).copied(),
             Read::Counters => Some(self.counters),
             Read::Counted(ty) => Some(self.counted.get(&ty).copied().unwrap_or(0)),
+            Read::OwnArena(f) => Some(survey.own_arenas.mark(f)),
             Read::Nonnull(f) => Some(survey.nonnull.mark(f)),
             _ => marks.of(read),
         }
