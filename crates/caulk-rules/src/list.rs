@@ -240,6 +240,8 @@ rules! {
     CountedReleases "counted-releases"
         "A release that only a count of nothing prevents is done where nothing says that the count is zero, because the count belongs to the block."
     // Stage two.
+    ErrorPointers "error-pointers"
+        "What a library function sets to a new block only where it fails is null where it succeeds, because callers ask for it instead of the result."
     OlderResults "older-results"
         "A result that was in memory before the call is no new block, because the callee was executed and handed out what it found."
     CallersConstants "callers-constants"
