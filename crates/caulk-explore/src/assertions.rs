@@ -10,12 +10,20 @@ use rustc_hash::FxHashSet;
 pub(crate) fn failed_assertions(unit: &Unit, body: &Body) -> FxHashSet<(InstId, u32)> {
     let mut found = FxHashSet::default();
     for (block, range) in body.blocks.iter() {
-        let Inst::Branch { then, other, .. } = body.terminator(block) else { continue };
         let Some(branch) = range.insts().last() else { continue };
-        for (side, target) in [(0, *then), (1, *other)] {
-            if is_failure(unit, body, branch, target) || is_never_reached(unit, body, target) {
-                found.insert((branch, side));
+        match body.terminator(block) {
+            Inst::Branch { then, other, .. } => {
+                for (side, target) in [(0, *then), (1, *other)] {
+                    if is_failure(unit, body, branch, target) || is_never_reached(unit, body, target) {
+                        found.insert((branch, side));
+                    }
+                }
             }
+            // `default: g_return_if_reached();`
+            Inst::Switch { cases, default, .. } if is_never_reached(unit, body, *default) => {
+                found.insert((branch, cases.len() as u32));
+            }
+            _ => {}
         }
     }
     found

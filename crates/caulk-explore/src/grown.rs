@@ -1,8 +1,10 @@
-//! Counters in memory that a loop only ever adds to: `list.len++` beside a block that `list.data` holds.
+//! Counters that a loop only ever adds to: `list.len++` beside a block that `list.data` holds, `list[len++] = block`.
 
-use caulk_ir::{BinaryOp, BlockId, Inst, InstId, Operand};
+use caulk_ir::{BinaryOp, BlockId, Entity, Inst, InstId, Operand, Type};
 use caulk_memory::{Class, Relation};
 use caulk_program::Outcome;
+use caulk_rules::Rule;
+use caulk_solver::TermId;
 
 use crate::machine::Machine;
 use crate::search::Search;
@@ -17,15 +19,71 @@ impl Machine<'_> {
             && [one, other].into_iter().all(|state| {
                 let number =
                     state.memory.get(key).filter(|content| content.points.is_none()).map(|content| content.value);
-                number.is_some_and(|number| {
-                    let is_counted = self.relation(number, Relation::at_least(1));
-                    state.facts.implied(&self.pool, is_counted) == Some(true)
-                })
+                number.is_some_and(|number| self.is_counted(state, number))
             })
+    }
+
+    /// Whether a number is known to be above zero: `n + 1` is, if `n` is not below zero.
+    pub(crate) fn is_counted(&mut self, state: &State, number: TermId) -> bool {
+        let is_counted = self.relation(number, Relation::at_least(1));
+        if state.facts.implied(&self.pool, is_counted) == Some(true) {
+            return true;
+        }
+        let one = self.pool.constant(self.pool.width(number), 1);
+        let before = self.pool.sub(number, one);
+        let was_counted = self.relation(before, Relation::at_least(0));
+        let is_more = state.facts.implied(&self.pool, was_counted) == Some(true);
+        self.world.config.rules.applies(Rule::NoOverflow, is_more)
     }
 }
 
 impl Search<'_, '_> {
+    /// Of the values in which two paths differ, the counters that are above zero on both, each with an unknown for the path that they become.
+    pub(crate) fn counted_on_both(&mut self, one: &State, other: &State, differing: &[usize]) -> Vec<(usize, TermId)> {
+        if one.tracked.is_none() {
+            return Vec::new();
+        }
+        let mut counted = Vec::new();
+        for &index in differing {
+            if !self.is_counter(InstId::from_index(index)) {
+                continue;
+            }
+            let numbers = one.env[index].zip(other.env[index]);
+            if let Some((a, b)) = numbers
+                && self.machine.pool.width(a) == self.machine.pool.width(b)
+                && self.machine.is_counted(one, a)
+                && self.machine.is_counted(other, b)
+            {
+                let machine = &mut self.machine;
+                let width = machine.pool.width(a);
+                counted.push((index, machine.symbols.make(&mut machine.pool, width, Origin::Unknown, false)));
+            }
+        }
+        counted
+    }
+
+    /// `n + 1`, or a variable that may be set to that.
+    fn is_counter(&self, value: InstId) -> bool {
+        let body = self.machine.frame.body;
+        let is_sum = |v: InstId| match &body.insts[v] {
+            Inst::Binary { op: BinaryOp::Add, rhs, .. } => {
+                body.constant(*rhs).and_then(|c| c.as_signed()).is_some_and(|step| step > 0)
+            }
+            _ => false,
+        };
+        match &body.insts[value] {
+            Inst::Phi { incoming, ty: Type::Int(_) } => incoming.iter().any(|(_, operand)| {
+                let from = operand.value();
+                let is_choice = |v: InstId| {
+                    matches!(&body.insts[v], Inst::Phi { incoming, .. }
+                    if incoming.iter().any(|(_, inner)| inner.value().is_some_and(is_sum)))
+                };
+                from.is_some_and(|v| is_sum(v) || is_choice(v))
+            }),
+            _ => is_sum(value),
+        }
+    }
+
     /// Whether a loop does nothing to a part of a variable but add to it.
     pub(crate) fn only_counts_up(&self, header: BlockId, key: Key, class: Class) -> bool {
         let root = self.machine.root(key.base).map(|root| self.machine.origin(root));

@@ -8,7 +8,7 @@ use caulk_program::FuncId;
 use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
 use caulk_summary::apply::takes_place;
-use caulk_summary::{Action, AllocId, Case, Decision, Destination, Event, Subject, Summary};
+use caulk_summary::{Action, AllocId, Case, Decision, Destination, Event, Guard, Subject, Summary};
 
 use crate::at_site::AtSite;
 use crate::call::{Site, States};
@@ -199,6 +199,7 @@ impl Machine<'_> {
         let is_wanted = wanted == Some(block)
             && state.tracked.is_none_or(|t| Some(t) == self.block_address(site, result, is_returned, block));
         let decision = self.decide(state, site, result, &action.guard);
+        let is_refused = matches!(decision, Decision::No);
         let happens = match (is_wanted, decision) {
             (true, Decision::If(condition, _)) => {
                 if state.facts.assume(&mut self.pool, condition) == Verdict::Contradiction {
@@ -223,7 +224,10 @@ impl Machine<'_> {
             if !happens && self.follows_all && !place.is_some_and(|(place, _)| self.is_in_sight(place)) {
                 state.fates.set(address, Fate::Kept);
             }
-            written.extend(place.map(|(place, class)| (place, class, happens.then_some(address))));
+            let is_error =
+                is_refused && place.is_some_and(|(place, _)| self.is_error_pointer(state, site, action, place));
+            let value = if is_error { Some(self.pool.constant(64, 0)) } else { happens.then_some(address) };
+            written.extend(place.map(|(place, class)| (place, class, value)));
         }
         if happens {
             state.fates.set_first(address, Fate::Live);
@@ -241,6 +245,26 @@ impl Machine<'_> {
             }
         }
         true
+    }
+
+    /// Whether a place is one that a library function fills just where it makes no other block: `g_regex_new(text, 0, 0, &error)`. Where it
+    /// does not fill it there is nothing in it, unless the object was there before.
+    fn is_error_pointer(&mut self, state: &State, site: &Site<'_>, action: &Action, place: TermId) -> bool {
+        let Guard::Told(filled, _) = action.guard else { return false };
+        let Some(effect) = self.effect(site.inst) else { return false };
+        let is_instead = |other: &Action| {
+            matches!(other.subject, Subject::Alloc(_))
+                && matches!(other.guard, Guard::Told(made, _) if made.contradicts(filled))
+        };
+        let key = self.key(place);
+        let has_body = |target: &FuncId| self.frame.program.has_body(*target);
+        let has_object = |object| state.memory.overlapping(key, 8).any(|(_, cell)| self.cell_points_to(cell, object));
+        let is_one = !site.targets.is_empty()
+            && !site.targets.iter().any(has_body)
+            && effect.summary.actions.iter().any(is_instead)
+            && self.is_in_sight(place)
+            && !state.tracked.is_some_and(has_object);
+        self.world.config.rules.applies(Rule::ErrorPointers, is_one)
     }
 
     /// Whether an address is in memory that the function was given itself, or in a variable of its own.

@@ -278,13 +278,19 @@ impl Search<'_, '_> {
             .into_iter()
             .filter(|i| !holds(one.env[*i]) && !holds(other.env[*i]))
             .collect();
+        let mut counted: Vec<TermId> = Vec::new();
         if !differing.is_empty() {
+            let numbers = self.counted_on_both(one, other, &differing);
             let env = Rc::make_mut(&mut one.env);
             differing.into_iter().for_each(|index| env[index] = None);
+            for (index, number) in numbers {
+                env[index] = Some(number);
+                counted.push(number);
+            }
             self.machine.versions += 1;
             one.serial = self.machine.versions;
         }
-        let counted = self.blur_memory(one, other);
+        counted.extend(self.blur_memory(one, other));
         one.keep_common_matches(other);
         one.is_general |= other.is_general;
         one.facts = one.facts.join(&other.facts, &mut self.machine.pool);

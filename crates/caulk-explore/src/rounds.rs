@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use caulk_ir::{BinaryOp, BlockId, Inst, InstId, Operand, Type};
+use caulk_memory::Relation;
 use caulk_solver::TermId;
 use smallvec::SmallVec;
 
@@ -49,8 +50,12 @@ impl Search<'_, '_> {
             } else if self.only_grows(inst, header)
                 && self.machine.pool.width(value) == self.machine.pool.width(unknown)
             {
+                let least = self.machine.is_counted(state, value).then(|| Relation::at_least(1));
                 let grown = self.machine.pool.sge(unknown, value);
                 state.facts.assume(&mut self.machine.pool, grown);
+                if let Some(least) = least {
+                    self.machine.assume(state, unknown, least);
+                }
             }
             state.set(inst, unknown);
         }

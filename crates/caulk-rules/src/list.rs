@@ -222,6 +222,8 @@ rules! {
         "A callee that frees its argument where its result says so, or else where another argument does, leaves it alone otherwise."
     ClearedStructures "cleared-structures"
         "Clearing a structure loses what an owning field holds, if the function found it not null or frees other fields."
+    CopiedElements "copied-elements"
+        "What an argument of no declared type leads to is kept where a callee copies it, as many bytes as it is told, to memory that lasts, because queues and arrays copy their elements."
     BackLinks "back-links"
         "A node that hangs on an object and points back to it keeps nothing alive, because it lasts as long as the object."
     ChosenHolders "chosen-holders"
@@ -242,6 +244,8 @@ rules! {
     CountedReleases "counted-releases"
         "A release that only a count of nothing prevents is done where nothing says that the count is zero, because the count belongs to the block."
     // Stage two.
+    ErrorPointers "error-pointers"
+        "What a library function sets to a new block only where it fails is null where it succeeds, because callers ask for it instead of the result."
     OlderResults "older-results"
         "A result that was in memory before the call is no new block, because the callee was executed and handed out what it found."
     CallersConstants "callers-constants"
