@@ -236,7 +236,7 @@ impl Propagation<'_, '_> {
     /// or a buffer that is a part of it: that neither frees nor keeps it.
     fn is_own_cell(&self, resolved: Resolved, action: &Action, current: &Alternative) -> bool {
         let is_own = matches!(resolved, Resolved::Cell(cell) if Some(cell.base) == current.own);
-        is_own && action.guard.is_hidden()
+        is_own && action.guard.is_hidden() && !self.is_header(action, resolved, current)
     }
 
     fn is_object(&self, resolved: Resolved, current: &Alternative) -> bool {
@@ -254,7 +254,9 @@ impl Propagation<'_, '_> {
             (Subject::Value(path), Resolved::Cell(Cell { offset: Offset::Any, .. })) => self.view.extent(inst, path),
             _ => None,
         };
-        let Some((base, extent)) = extent else { return self.is_object(resolved, current) };
+        let Some((base, extent)) = extent else {
+            return self.is_object(resolved, current) || self.is_header(action, resolved, current);
+        };
         let is_inside = |offset: Offset| match offset {
             Offset::Known(offset) => extent.contains(&offset),
             Offset::Any => true,
@@ -361,7 +363,14 @@ impl Propagation<'_, '_> {
 
     /// The holder becomes known under another name as well.
     fn holder_moved_to(&mut self, inst: InstId, base: ValueId, to: &AccessPath, current: &mut Alternative) {
-        let Some(Resolved::Operand(operand)) = self.view.resolve(inst, to) else {
+        let to = self.view.resolve(inst, to);
+        // A variable that has the address of another leads to the same holder.
+        if let Some(Resolved::Cell(cell)) = to
+            && self.view.settled.get(&cell).is_some_and(|known| known.is_some_and(|known| known.base == base))
+        {
+            return;
+        }
+        let Some(Resolved::Operand(operand)) = to else {
             self.flow.left_in.extend(current.cells.iter().copied().filter(|_| current.cells.len() == 1));
             let event = self.history.add(current.event, inst, Event::Kept);
             return current.settle(Status::Kept, event);
