@@ -19,7 +19,7 @@ pub enum Member {
     AsksEmpty,
     /// Nothing: makes room, or destroys the container.
     Leaves,
-    /// What the last argument points to is copied into the container, and what it holds with it.
+    /// What the last argument points to is copied into the container, which holds what the copy leads to.
     Copies,
     /// Anything else, such as giving out an iterator: code that has it may do anything to any element.
     Other,
@@ -97,6 +97,28 @@ pub fn container_member(name: &str) -> Option<Member> {
 #[must_use]
 pub fn is_pointer_container(class: &str) -> bool {
     container_member(&format!("{class}::size")) == Some(Member::Counts)
+}
+
+/// Whether a class, by its name in the source with template arguments, is a template of the program's own that is given a type of
+/// pointers: it may hold them.
+#[must_use]
+pub fn is_own_pointer_template(class: &str) -> bool {
+    let Some(arguments) = class.split_once('<').and_then(|(_, rest)| rest.strip_suffix('>')) else { return false };
+    !class.starts_with("std::") && split(arguments, ",").iter().any(|argument| argument.ends_with('*'))
+}
+
+/// Whether a function, by its name in the source, is the member of an allocator of the standard library that gives memory back.
+#[must_use]
+pub fn is_deallocation(name: &str) -> bool {
+    let parts = split(name, "::");
+    matches!(parts.as_slice(), ["std" | "__gnu_cxx", .., "deallocate"])
+}
+
+/// Whether a class, by its name in the source with template arguments, is a template that is given a type itself: `Array<Item>`.
+#[must_use]
+pub fn is_template_of(class: &str, ty: &str) -> bool {
+    let arguments = class.split_once('<').and_then(|(_, rest)| rest.strip_suffix('>'));
+    arguments.is_some_and(|arguments| split(arguments, ",").contains(&ty))
 }
 
 fn classify(class: &str, member: &str) -> Member {
@@ -207,6 +229,18 @@ mod tests {
         assert_eq!(container_member("std::optional<int*>::operator*"), None);
         assert_eq!(container_member("std::set<char*, std::less<char*> >::insert"), Some(Member::Adds));
         assert_eq!(container_member("std::set<char*, std::less<char*> >::find"), Some(Member::Other));
+    }
+
+    #[test]
+    fn templates_of_the_program_that_are_given_pointers() {
+        assert!(is_own_pointer_template("Array<ns::Item *>"));
+        assert!(is_own_pointer_template("Table<int, Item *>"));
+        assert!(is_deallocation("std::__new_allocator<Item>::deallocate") && !is_deallocation("my::pool::deallocate"));
+        assert!(is_template_of("Array<ns::Item, 4>", "ns::Item"));
+        assert!(!is_template_of("Array<Item *>", "Item") && !is_template_of("Item", "Item"));
+        for class in ["Array<Item>", "Array<Holder<Item *> >", "std::vector<Item *>", "Item", "<", ""] {
+            assert!(!is_own_pointer_template(class), "{class}");
+        }
     }
 
     #[test]

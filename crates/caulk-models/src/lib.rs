@@ -24,7 +24,10 @@ mod table;
 
 pub use attributes::{DeclAttributes, ParamAttributes};
 pub use condition::{Atom, Comparison, Condition, Operator, Success};
-pub use containers::{Member, container_member, is_pointer_container, is_self_contained};
+pub use containers::{
+    Member, container_member, is_deallocation, is_own_pointer_template, is_pointer_container, is_self_contained,
+    is_template_of,
+};
 pub use error::ModelError;
 pub use family::{Family, FamilyId, Resource};
 pub use model::{Effect, EffectKind, Model, OldBlock, Origin, Purity, Room, Varargs};

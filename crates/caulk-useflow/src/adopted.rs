@@ -81,7 +81,7 @@ fn note_argument(view: &View<'_>, adoptions: &mut Adoptions, call: InstId, to: P
 }
 
 /// Whether a call makes a block that one argument of another call alone takes.
-fn is_given_only(view: &View<'_>, made: InstId, call: InstId, index: u32) -> bool {
+pub(crate) fn is_given_only(view: &View<'_>, made: InstId, call: InstId, index: u32) -> bool {
     let is_fresh = view.calls[made].as_ref().is_some_and(|effect| effect.summary.returns_fresh());
     let is_block = |operand: Operand| {
         let base = view.values.of_operand(operand).map(|cell| view.values.node(cell.base));

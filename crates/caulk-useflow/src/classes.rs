@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use caulk_ir::Inst;
 use caulk_memory::{Cell, Offset, PathRoot};
+use caulk_models::is_own_pointer_template;
 use caulk_program::{FuncId, Program, TypeId, is_destructor};
 use caulk_rules::Rule;
 use caulk_summary::{Destination, Subject};
@@ -16,10 +17,14 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::adopted::Adopted;
+use crate::algorithms::taken_by_algorithms;
 use crate::candidate::{Candidate, Loss};
 use crate::destructors::stays;
 use crate::ground::Ground;
+use crate::handed_elements::adopted_elements;
+use crate::own_shelves::{embedded_class, is_array_field};
 use crate::schedule::Analysis;
+use crate::shelves::{holds_pointers_to, may_hold};
 use crate::shown_fields::given_by_results;
 use crate::slot_table::SlotTable;
 use crate::slots::{AllocationLine, OwnedFields, Slot};
@@ -53,15 +58,30 @@ struct Shelves {
     taken: FxHashSet<Slot>,
     /// Containers that others have as a whole, or of which a function gives elements that others free.
     shared: FxHashSet<Slot>,
+    /// Templates of the program's own of which some member frees elements.
+    releasing: FxHashSet<TypeId>,
+    /// Classes of which some object deletes itself, and their bases.
+    loose: FxHashSet<TypeId>,
 }
 
 impl Shelves {
-    fn new(analysis: &Analysis) -> Self {
+    fn new(program: &Program, analysis: &Analysis, self_deleting: &FxHashSet<TypeId>) -> Self {
         let uses = || analysis.reports.values().map(|report| &report.slots.shelves);
         let mut filled: BTreeMap<Slot, AllocationLine> = BTreeMap::new();
         for (index, shelves) in uses().enumerate() {
             for (slot, line) in &shelves.filled {
                 filled.entry(*slot).or_insert((FuncId(index as u32), *line));
+            }
+        }
+        let mut foreign: FxHashSet<Slot> = uses().flat_map(|s| s.foreign.iter().copied()).collect();
+        for (slot, origin) in adopted_elements(analysis) {
+            match origin {
+                Some(origin) => {
+                    filled.entry(slot).or_insert(origin);
+                }
+                None => {
+                    foreign.insert(slot);
+                }
             }
         }
         let mut by_class: FxHashMap<TypeId, Vec<(Slot, AllocationLine)>> = FxHashMap::default();
@@ -74,12 +94,18 @@ impl Shelves {
         let mut shared = taken.clone();
         shared.extend(uses().flat_map(|s| s.shown.iter().copied()));
         taken.extend(uses().flat_map(|s| s.taken.iter().chain(&s.shown).copied()));
-        Self { shared, filled: by_class, foreign: uses().flat_map(|s| s.foreign.iter().copied()).collect(), taken }
+        taken.extend(taken_by_algorithms(program, analysis));
+        let releasing = program.functions().filter_map(|f| releasing_template(program, analysis, f)).collect();
+        let loose = self_deleting.iter().flat_map(|ty| with_bases(program, *ty)).collect();
+        Self { shared, filled: by_class, foreign, taken, releasing, loose }
     }
 
     /// Containers of a class whose elements nothing ever frees or takes.
-    fn left(&self, ty: TypeId) -> Vec<(Slot, AllocationLine)> {
-        let is_left = |slot: &Slot| !self.foreign.contains(slot) && !self.taken.contains(slot);
+    fn left(&self, program: &Program, ty: TypeId) -> Vec<(Slot, AllocationLine)> {
+        let is_released = |slot: &Slot| embedded_class(program, *slot).is_some_and(|ty| self.releasing.contains(&ty));
+        let may_go = |slot: &Slot| self.loose.iter().any(|ty| may_hold(program, *slot, *ty));
+        let is_elsewhere = |slot: &Slot| self.foreign.contains(slot) || self.taken.contains(slot);
+        let is_left = |slot: &Slot| !is_elsewhere(slot) && !is_released(slot) && !may_go(slot);
         self.filled.get(&ty).into_iter().flatten().filter(|(slot, _)| is_left(slot)).copied().collect()
     }
 }
@@ -91,6 +117,7 @@ impl Flows {
         for (from, to) in slots().flat_map(|s| &s.traffic.shared) {
             shared.entry(*from).or_default().push(*to);
         }
+        let self_deleting = program.functions().filter_map(|f| deletes_itself(program, analysis, f)).collect();
         Self {
             shared,
             taken: slots().flat_map(|s| s.traffic.taken.iter().copied()).collect(),
@@ -100,9 +127,9 @@ impl Flows {
             lent: slots().flat_map(|s| s.traffic.lent.iter().copied()).collect(),
             returned: slots().flat_map(|s| s.traffic.returned.iter().copied()).collect(),
             ended: slots().flat_map(|s| s.maybe_ended.iter().copied()).collect(),
-            shelves: Shelves::new(analysis),
+            shelves: Shelves::new(program, analysis, &self_deleting),
             given: given_by_results(analysis),
-            self_deleting: program.functions().filter_map(|f| deletes_itself(program, analysis, f)).collect(),
+            self_deleting,
         }
     }
 
@@ -181,6 +208,28 @@ impl Flows {
         let field = program.type_info(slot.0).fields.iter().find(|field| field.offset == slot.1);
         field.and_then(|field| field.target).is_some_and(|ty| self.ended.contains(&ty))
     }
+}
+
+/// The template of the program's own that a function is a member of, if it frees elements.
+fn releasing_template(program: &Program, analysis: &Analysis, function: FuncId) -> Option<TypeId> {
+    let freed = &analysis.reports[function].slots.shelves.freed_types;
+    let class = class_of(program, function).filter(|_| !freed.is_empty())?;
+    let name = program.type_name(class);
+    let holds = |ty: &TypeId| holds_pointers_to(name, program.type_name(*ty));
+    (is_own_pointer_template(name) && freed.iter().any(holds)).then_some(class)
+}
+
+/// A class and all that it inherits from.
+fn with_bases(program: &Program, ty: TypeId) -> Vec<TypeId> {
+    let mut found = vec![ty];
+    let mut at = 0;
+    while let Some(&ty) = found.get(at) {
+        let bases = program.type_info(ty).fields.iter().filter(|field| field.is_base).filter_map(|field| field.target);
+        let new: Vec<TypeId> = bases.filter(|base| !found.contains(base)).collect();
+        found.extend(new);
+        at += 1;
+    }
+    found
 }
 
 /// The class of a method that frees its own object.
@@ -262,7 +311,10 @@ fn of_destructor(
     let program = world.program;
     let Some(ty) = class_of(program, function) else { return Vec::new() };
     let fields: &[(Slot, AllocationLine)] = owned.get(&ty).map(Vec::as_slice).unwrap_or_default();
-    let shelves = flows.shelves.left(ty);
+    // An array that the destructor leaves is a finding of its own, or is not the class's.
+    let frees = |slot: &Slot| analysis.reports[function].slots.freed.contains(slot);
+    let mut shelves = flows.shelves.left(program, ty);
+    shelves.retain(|(slot, _)| !is_array_field(program, *slot) || frees(slot));
     if fields.is_empty() && shelves.is_empty() {
         return Vec::new();
     }

@@ -41,10 +41,9 @@ pub(crate) fn told(program: &Program, function: FuncId) -> Option<Told> {
             let element = AccessPath::root(PathRoot::Param(params.len() as u32 - 1)).then(Offset::ZERO, None);
             summary.actions.push(moved(element));
         }
+        // The element itself stays the caller's: `list.push_back(*item)` copies it.
         Member::Copies if params.len() > 1 && is_pointer(params.len() - 1) => {
-            let copied = AccessPath::root(PathRoot::Param(params.len() as u32 - 1));
-            let kept = Action { subject: Subject::Value(copied), to: Destination::Keep, guard: Guard::Always };
-            return Some(Told::Besides(vec![kept]));
+            return Some(Told::Besides(vec![kept(params.len() - 1)]));
         }
         Member::Gives if is_pointer(0) => summary.result_inside = Some((0, Offset::Any)),
         _ => return Some(Told::Besides((0..params.len()).filter(|i| is_pointer(*i)).map(kept).collect())),

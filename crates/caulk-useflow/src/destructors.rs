@@ -6,6 +6,7 @@
 
 use caulk_ir::InstId;
 use caulk_memory::{Cell, Offset, ValueId, ValueNode};
+use caulk_models::{is_deallocation, is_self_contained, is_template_of};
 use caulk_program::{FuncId, Outcome, Program, TypeId};
 use caulk_rules::Rule;
 use caulk_summary::{Depth, Destination, Guard, Subject};
@@ -13,7 +14,7 @@ use rayon::prelude::*;
 
 use crate::alternative::Status;
 use crate::candidate::{Candidate, Loss};
-use crate::classes::{Flows, with_destructors};
+use crate::classes::{Flows, class_of, with_destructors};
 use crate::ground::Ground;
 use crate::objects::{given_start, is_out_pointer};
 use crate::propagate::{Propagation, Start};
@@ -118,6 +119,8 @@ fn missed_fields(
             let hidden = is_callers
                 || is_any
                 || may_be_new
+                // Who fills a container with structures sees to their fields, as far as they are freed at all.
+                || (table.is_freed(&slot) && is_element_buffer(world.program, function, destroyed))
                 // What the function uses as well, it knows to be there.
                 || (table.is_emptied(&slot) && !(sees_to_fields && destroyed.touched.contains(&slot.1)))
                 || table.is_emptied_before(world.program, function, &slot);
@@ -154,6 +157,18 @@ pub(crate) fn comes_from_maker(
 /// Whether a caller of a function frees the field itself.
 fn is_freed_by_callers(world: &World<'_>, analysis: &Analysis, function: FuncId, slot: &Slot) -> bool {
     world.program.callers(function).any(|f| analysis.reports[f].slots.freed.contains(slot))
+}
+
+/// Whether a structure is freed by a container, as one of the elements in its buffer.
+fn is_element_buffer(program: &Program, function: FuncId, destroyed: &Destroyed) -> bool {
+    let site = program.call_site(function, destroyed.call);
+    let holds = |target: &FuncId| {
+        let container = class_of(program, *target).map(|class| program.type_name(class));
+        is_self_contained(program.function(*target).name)
+            || container.is_some_and(|name| is_template_of(name, program.type_name(destroyed.ty)))
+    };
+    is_deallocation(program.function(function).name)
+        || site.is_some_and(|site| matches!(program.targets(site), [target] if holds(target)))
 }
 
 /// How many fields of a structure a function frees.

@@ -9,6 +9,7 @@
 
 mod adopted;
 mod agreed_setters;
+mod algorithms;
 mod alternative;
 mod apart;
 mod asked_numbers;
@@ -43,6 +44,7 @@ mod fullness;
 mod function;
 mod ground;
 mod guards;
+mod handed_elements;
 mod history;
 mod holders;
 mod indexed;
@@ -60,6 +62,7 @@ mod numbers;
 mod objects;
 mod overwrites;
 mod own_arenas;
+mod own_shelves;
 mod private_fields;
 mod propagate;
 mod refcount;

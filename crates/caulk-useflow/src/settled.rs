@@ -7,7 +7,7 @@ use caulk_ir::entity::EntityVec;
 use caulk_ir::{Body, Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode, ValueTable};
 use caulk_rules::Rule;
-use caulk_summary::Destination;
+use caulk_summary::{Action, Destination, Guard, Subject};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -34,10 +34,43 @@ pub(crate) fn settled_pointers(
             *known = None;
         }
     }
+    for (to, target) in stored_by_calls(body, values, calls) {
+        let known = settled.entry(to).or_insert(target);
+        if *known != target {
+            *known = None;
+        }
+    }
     if settled.values().any(Option::is_some) {
         unsettle(body, values, calls, &mut settled);
     }
     settled
+}
+
+/// Addresses of variables that callees store in others: `Parser parser(&file);`.
+fn stored_by_calls(
+    body: &Body,
+    values: &ValueTable,
+    calls: &EntityVec<InstId, Option<Rc<CallEffect<'_>>>>,
+) -> Vec<(Cell, Option<Cell>)> {
+    let mut stored = Vec::new();
+    for (inst, effect) in calls.iter() {
+        let (Some(effect), Some(call)) = (effect, body.insts[inst].call()) else { continue };
+        for action in &effect.summary.actions {
+            let Destination::Store(to) = &action.to else { continue };
+            let to = cell_of(values, &call.args, to).filter(|cell| is_local(values, cell));
+            stored.extend(to.zip(stored_address(values, &call.args, action)).map(|(to, from)| (to, Some(from))));
+        }
+    }
+    stored
+}
+
+/// The address of a variable that a callee always stores, if an action is that.
+fn stored_address(values: &ValueTable, args: &[Operand], action: &Action) -> Option<Cell> {
+    let Subject::Value(path) = &action.subject else { return None };
+    let PathRoot::Param(index) = path.root else { return None };
+    let is_argument = path.steps.is_empty() && action.guard == Guard::Always;
+    let cell = values.of_operand(*args.get(index as usize).filter(|_| is_argument)?)?;
+    is_local(values, &cell).then_some(cell)
 }
 
 fn is_local(values: &ValueTable, cell: &Cell) -> bool {
@@ -84,11 +117,14 @@ fn unsettle(
     for (inst, effect) in calls.iter() {
         let (Some(effect), Some(call)) = (effect, body.insts[inst].call()) else { continue };
         let stored = effect.summary.actions.iter().filter_map(|action| match &action.to {
-            Destination::Store(to) => Some(to),
+            Destination::Store(to) => Some((to, stored_address(values, &call.args, action))),
             _ => None,
         });
-        for path in effect.summary.overwritten.iter().chain(stored) {
-            if let Some(cell) = cell_of(values, &call.args, path) {
+        for (path, address) in effect.summary.overwritten.iter().map(|path| (path, None)).chain(stored) {
+            let cell = cell_of(values, &call.args, path);
+            // What is stored there is what is known to be there.
+            let is_known = |cell: &Cell| address.is_some() && settled.get(cell) == Some(&address);
+            if let Some(cell) = cell.filter(|cell| !is_known(cell)) {
                 settled.insert(cell, None);
             }
         }

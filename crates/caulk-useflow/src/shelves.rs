@@ -7,11 +7,16 @@ use caulk_ir::{Inst, InstId, Operand, Type};
 use caulk_memory::{Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_models::{Member, container_member};
 use caulk_program::{FuncId, Program, TypeId};
+use caulk_rules::Rule;
 use caulk_summary::{Destination, Subject};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::function::View;
+use crate::handed_elements::{added_parameter, handed_over};
+use crate::own_shelves::{
+    ArrayUse, OwnUse, array_field, array_use, container_around, fills_other_container, is_array_field, own_member,
+};
 use crate::slots::{Slot, type_at};
 
 /// What a function does with containers that are fields. All sorted.
@@ -21,6 +26,12 @@ pub struct ShelfUse {
     pub filled: Vec<(Slot, u32)>,
     /// Containers that receive something else.
     pub foreign: Vec<Slot>,
+    /// Containers that receive a parameter of the function, with its index.
+    pub adopted: Vec<(Slot, u32)>,
+    /// Functions that put a parameter into a container, which are given a fresh block here that nothing else has, with the line.
+    pub handed: Vec<((FuncId, u32), u32)>,
+    /// Those that are given something else.
+    pub lent: Vec<(FuncId, u32)>,
     /// Containers whose elements may be freed, taken out or passed on here.
     pub taken: Vec<Slot>,
     /// Containers that others are given as a whole.
@@ -33,17 +44,29 @@ pub struct ShelfUse {
     pub released: Vec<Slot>,
     /// Containers whose elements the function comes by.
     pub looked: Vec<Slot>,
+    /// Structures that are freed here after they were found in memory.
+    pub freed_types: Vec<TypeId>,
     /// Calls that empty a container whose elements the function does not look at.
     pub dropped: Vec<(Slot, InstId)>,
 }
 
 /// The container that alone holds an object somewhere in a structure, if the function comes by one container of it only.
 pub(crate) fn shelf_of(view: &View<'_>, cells: &[Cell]) -> Option<Slot> {
+    if !view.config.rules.is_on(Rule::OwnShelves) || cells.iter().any(|cell| cell.offset != Offset::Any) {
+        return std_shelf(view, cells);
+    }
+    let own = |cell: &Cell| container_around(view, cell.base).or_else(|| array_field(view, cell.base));
+    std_shelf(view, cells).or_else(|| only(cells.iter().filter_map(own).collect()))
+}
+
+fn std_shelf(view: &View<'_>, cells: &[Cell]) -> Option<Slot> {
     let [Cell { base, offset: Offset::Any }] = *cells else { return None };
-    let mut found: Vec<Slot> = calls(view).filter(|call| call.base == base && call.puts_in()).map(|c| c.slot).collect();
-    found.sort_unstable();
-    found.dedup();
-    match found.as_slice() {
+    let filled = std_calls(view).filter(|call| call.base == base && call.puts_in());
+    only(filled.map(|call| call.slot).collect())
+}
+
+fn only(slots: Vec<Slot>) -> Option<Slot> {
+    match sorted(slots).as_slice() {
         [only] => Some(*only),
         _ => None,
     }
@@ -53,19 +76,31 @@ pub(crate) fn shelf_of(view: &View<'_>, cells: &[Cell]) -> Option<Slot> {
 pub(crate) fn note_shelves(view: &mut View<'_>, shelves: &mut ShelfUse) {
     shelves.filled.sort_unstable();
     shelves.filled.dedup();
-    let calls: Vec<ShelfCall> = calls(view).collect();
+    let calls: Vec<ShelfCall> = calls(view);
+    let arrays = if view.config.rules.is_on(Rule::OwnShelves) { array_use(view) } else { ArrayUse::default() };
     let is_filled = |slot: &Slot| shelves.filled.iter().any(|(filled, _)| filled == slot);
-    let foreign = calls.iter().filter(|c| c.member == Member::Adds && !is_filled(&c.slot)).map(|c| c.slot);
-    shelves.foreign = sorted(foreign.collect());
-    let looks: FxHashSet<Slot> = calls.iter().filter(|call| call.looks_in()).map(|call| call.slot).collect();
+    let mut foreign = Vec::new();
+    for call in calls.iter().filter(|c| c.member == Member::Adds) {
+        match added_parameter(view, call.inst).filter(|_| view.config.rules.is_on(Rule::OwnShelves)) {
+            Some(index) => shelves.adopted.push((call.slot, index)),
+            None if !is_filled(&call.slot) => foreign.push(call.slot),
+            None => {}
+        }
+    }
+    (shelves.handed, shelves.lent) = handed_over(view);
+    shelves.foreign = sorted(foreign.into_iter().chain(arrays.foreign).collect());
+    let looked = calls.iter().filter(|call| call.looks_in()).map(|call| call.slot);
+    let looks: FxHashSet<Slot> = looked.chain(arrays.looked).collect();
     let takes_out = |slot: &Slot| calls.iter().any(|c| c.slot == *slot && c.takes_out);
     let mut ended_results = Vec::new();
     let ended = ended(view, &mut ended_results);
-    let moves = fills_another(view, &calls);
+    let moves = fills_another(view) || fills_other_container(view);
     let program = view.program;
     let ends = |slot: Slot| ended.iter().any(|(ty, _)| ty.is_none_or(|ty| may_hold(program, slot, ty)));
-    let frees =
-        |slot: &Slot| ended.iter().any(|(ty, freed)| *freed && ty.is_some_and(|ty| may_hold(program, *slot, ty)));
+    // What has no type is an element of the only container there is.
+    let frees = |slot: &Slot| {
+        ended.iter().any(|(ty, freed)| *freed && ty.map_or(looks.len() == 1, |ty| may_hold(program, *slot, ty)))
+    };
     let taken = looks.iter().copied().filter(|slot| moves || takes_out(slot) || ends(*slot));
     shelves.taken = sorted(taken.collect());
     shelves.released = sorted(looks.iter().copied().filter(frees).collect());
@@ -74,15 +109,23 @@ pub(crate) fn note_shelves(view: &mut View<'_>, shelves: &mut ShelfUse) {
     shelves.dropped = sorted(calls.iter().filter(is_dropped).map(|call| (call.slot, call.inst)).collect());
     let returns_pointer = view.program.function(view.id).declaration.signature.ret == Type::Ptr;
     shelves.returned = sorted(looks.into_iter().filter(|_| returns_pointer).collect());
-    shelves.shown = sorted(escaping(view));
+    shelves.shown = sorted(escaping(view).into_iter().chain(arrays.shown).collect());
+    shelves.freed_types = sorted(ended.iter().filter(|(_, freed)| *freed).filter_map(|(ty, _)| *ty).collect());
     shelves.ended = sorted(ended_results);
 }
 
 /// Whether the elements of a container are pointers to a structure, by the name of its type.
-fn may_hold(program: &Program, slot: Slot, ty: TypeId) -> bool {
+pub(crate) fn may_hold(program: &Program, slot: Slot, ty: TypeId) -> bool {
     let field = program.type_info(slot.0).fields.iter().find(|field| field.offset == slot.1);
+    if is_array_field(program, slot) {
+        return field.and_then(|field| field.target).is_none_or(|target| target == ty);
+    }
     let Some(container) = field.and_then(|field| field.embedded()) else { return true };
-    let (container, element) = (program.type_name(container), program.type_name(ty));
+    holds_pointers_to(program.type_name(container), program.type_name(ty))
+}
+
+/// Whether a container, by the names of the types, is one of pointers to a structure.
+pub(crate) fn holds_pointers_to(container: &str, element: &str) -> bool {
     container.contains(&format!("{element} *")) || container.contains(&format!("{element}*"))
 }
 
@@ -133,7 +176,21 @@ pub(crate) fn empties_container(program: &Program, function: FuncId) -> bool {
     })
 }
 
-fn calls<'v>(view: &'v View<'_>) -> impl Iterator<Item = ShelfCall> + 'v {
+fn calls(view: &View<'_>) -> Vec<ShelfCall> {
+    let own = view.program.call_sites(view.id).iter().filter_map(|site| {
+        let (cell, slot, used) = own_member(view, site)?;
+        let member = match used {
+            OwnUse::Adds => Member::Adds,
+            OwnUse::Looks => Member::Other,
+            OwnUse::Leaves => Member::Leaves,
+        };
+        let (takes_out, is_index, empties) = (false, false, false);
+        Some(ShelfCall { base: cell.base, slot, member, takes_out, is_index, empties, inst: site.inst })
+    });
+    std_calls(view).chain(own.filter(|_| view.config.rules.is_on(Rule::OwnShelves))).collect()
+}
+
+fn std_calls<'v>(view: &'v View<'_>) -> impl Iterator<Item = ShelfCall> + 'v {
     view.program.call_sites(view.id).iter().filter_map(|site| {
         let [target] = view.program.targets(site) else { return None };
         let name = view.program.function(*target).name;
@@ -183,6 +240,10 @@ fn is_container_call(view: &View<'_>, call: InstId) -> bool {
     matches!(targets, [target] if container_member(view.program.function(*target).name).is_some())
 }
 
+fn is_own_member_call(view: &View<'_>, call: InstId) -> bool {
+    view.program.call_site(view.id, call).is_some_and(|site| own_member(view, site).is_some())
+}
+
 /// The functions whose result a value is.
 fn givers<'v>(view: &'v View<'_>, value: Operand) -> &'v [FuncId] {
     let cell = view.values.of_operand(value);
@@ -205,12 +266,12 @@ fn is_found(view: &View<'_>, value: Operand) -> bool {
 }
 
 /// Whether the function puts elements into more than one container, or into one it was given: they may have moved.
-fn fills_another(view: &View<'_>, known: &[ShelfCall]) -> bool {
+fn fills_another(view: &View<'_>) -> bool {
     let adds = view.program.call_sites(view.id).iter().filter(|site| {
         let targets = view.program.targets(site);
         matches!(targets, [target] if container_member(view.program.function(*target).name) == Some(Member::Adds))
     });
-    adds.count() > known.iter().filter(|call| call.member == Member::Adds).count()
+    adds.count() > std_calls(view).filter(|call| call.member == Member::Adds).count()
 }
 
 /// Containers whose address leaves the function other than as the object of their own members.
@@ -227,7 +288,7 @@ fn escaping(view: &View<'_>) -> Vec<Slot> {
             Inst::Store { value, .. } => found.extend(container(*value)),
             _ => {
                 let Some(data) = inst.call() else { continue };
-                let own = usize::from(is_container_call(view, id));
+                let own = usize::from(is_container_call(view, id) || is_own_member_call(view, id));
                 found.extend(data.args.iter().skip(own).filter_map(|argument| container(*argument)));
             }
         }

@@ -3,6 +3,8 @@
 //! A function that frees a structure and never looks at such a field of it loses what the field holds: a destructor that
 //! misses a field. The table is built from what every function reports; no function is looked at twice.
 
+use std::borrow::Cow;
+
 use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_program::{FuncId, TypeId};
@@ -107,9 +109,10 @@ pub(crate) fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
             }
             let Destination::Free { deep } = &action.to else { continue };
             let is_of_destroyed = !path.steps.is_empty() && is_destructor_call(view.program, view.id, call);
+            let freed = without_header(view, path);
             match is_of_destroyed {
                 true => slots.destructed.extend(slot_of(view, call, path)),
-                false => slots.freed.extend(slot_of(view, call, path)),
+                false => slots.freed.extend(slot_of(view, call, &freed)),
             }
             let is_own = path.steps.is_empty() || frees_pointed_to(view, path);
             if is_own {
@@ -140,6 +143,19 @@ pub(crate) fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
     for destroyed in &mut slots.destroyed {
         destroyed.frees_fields = freed.iter().any(|(ty, _)| *ty == destroyed.ty);
     }
+}
+
+/// What is freed by the address that stands before it.
+fn without_header<'p>(view: &View<'_>, path: &'p AccessPath) -> Cow<'p, AccessPath> {
+    match view.config.rules.applies(Rule::BlockHeaders, is_header_of_block(path)) {
+        true => Cow::Owned(AccessPath { steps: path.steps[..path.steps.len() - 1].into(), ..path.clone() }),
+        false => Cow::Borrowed(path),
+    }
+}
+
+/// Whether a path ends before a block, and in no field.
+pub(crate) fn is_header_of_block(path: &AccessPath) -> bool {
+    path.steps.last().is_some_and(|step| matches!(step.offset, Offset::Known(..0)) && step.field.is_none())
 }
 
 /// The type of the structure that a value points to, as far as anything tells.

@@ -168,9 +168,10 @@ impl Propagation<'_, '_> {
         }
     }
 
-    /// Whether a cell is one of the object itself.
-    pub(super) fn is_own_cell(&self, resolved: Resolved, current: &Alternative) -> bool {
-        matches!(resolved, Resolved::Cell(cell) if Some(cell.base) == current.own)
+    /// Whether a cell is one of the object itself: what points to itself is an empty list, or a buffer that is a part of it.
+    pub(super) fn is_own_cell(&self, resolved: Resolved, action: &Action, current: &Alternative) -> bool {
+        let is_own = matches!(resolved, Resolved::Cell(cell) if Some(cell.base) == current.own);
+        is_own && !self.is_header(action, resolved, current)
     }
 
     fn is_object(&self, resolved: Resolved, current: &Alternative) -> bool {
@@ -188,7 +189,9 @@ impl Propagation<'_, '_> {
             (Subject::Value(path), Resolved::Cell(Cell { offset: Offset::Any, .. })) => self.view.extent(inst, path),
             _ => None,
         };
-        let Some((base, extent)) = extent else { return self.is_object(resolved, current) };
+        let Some((base, extent)) = extent else {
+            return self.is_object(resolved, current) || self.is_header(action, resolved, current);
+        };
         let is_inside = |offset: Offset| match offset {
             Offset::Known(offset) => extent.contains(&offset),
             Offset::Any => true,
@@ -243,7 +246,14 @@ impl Propagation<'_, '_> {
 
     /// The holder becomes known under another name as well.
     pub(super) fn holder_moved_to(&mut self, inst: InstId, base: ValueId, to: &AccessPath, current: &mut Alternative) {
-        let Some(Resolved::Operand(operand)) = self.view.resolve(inst, to) else {
+        let to = self.view.resolve(inst, to);
+        // A variable that has the address of another leads to the same holder.
+        if let Some(Resolved::Cell(cell)) = to
+            && self.view.settled.get(&cell).is_some_and(|known| known.is_some_and(|known| known.base == base))
+        {
+            return;
+        }
+        let Some(Resolved::Operand(operand)) = to else {
             self.flow.left_in.extend(current.cells.iter().copied().filter(|_| current.cells.len() == 1));
             let event = self.history.add(current.event, inst, Event::Kept);
             return current.settle(Status::Kept, event);

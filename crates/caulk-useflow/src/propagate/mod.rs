@@ -54,6 +54,7 @@ mod calls;
 mod counts;
 mod edges;
 mod handed_back;
+mod headers;
 mod memory;
 mod on_call;
 mod on_way;

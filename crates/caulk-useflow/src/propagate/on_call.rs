@@ -107,7 +107,7 @@ impl Domain for OnCall<'_, '_, '_> {
             return false;
         }
         let resolved = self.propagation.subject(self.inst, action);
-        resolved.is_some_and(|resolved| self.propagation.is_own_cell(resolved, path))
+        resolved.is_some_and(|resolved| self.propagation.is_own_cell(resolved, action, path))
     }
 
     fn decide(&mut self, path: &Alternative, part: Part, action: &Action) -> Decision<Fact> {

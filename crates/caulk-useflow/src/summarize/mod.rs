@@ -22,7 +22,7 @@ use crate::objects::{Fresh, fresh, given_values};
 use crate::propagate::{Flow, Propagation, Start};
 use crate::released::released;
 use crate::shelves::shelf_of;
-use crate::slots::{Slot, SlotUse, freed_slots, whole_structure};
+use crate::slots::{Slot, SlotUse, freed_slots, is_header_of_block, whole_structure};
 use crate::survey::Survey;
 use crate::throw_needs::limit_throws;
 use crate::unlinked::Unlink;
@@ -176,6 +176,7 @@ impl<'a> Summarizer<'a> {
         }
         self.drop_views();
         self.drop_nameless_elements();
+        self.name_freed_blocks();
         let summary = &mut self.report.summary;
         summary.merge_opaque_blocks(MAX_CASES);
         summary.drop_implied();
@@ -229,6 +230,18 @@ impl<'a> Summarizer<'a> {
             }
             _ => true,
         });
+    }
+
+    /// Who frees what is stored before a block frees the block.
+    fn name_freed_blocks(&mut self) {
+        let rules = &self.world.config.rules;
+        for action in &mut self.report.summary.actions {
+            if let (Subject::Value(path), Destination::Free { .. }) = (&mut action.subject, &action.to)
+                && rules.applies(Rule::BlockHeaders, is_header_of_block(path))
+            {
+                path.steps.pop();
+            }
+        }
     }
 
     /// Blocks that may be in a place count only where that place is a pointer by its declaration. Another structure that a pointer was
