@@ -415,14 +415,14 @@ impl Machine<'_> {
                 let derived = self.derived(&site.moment, part, root, Type::Ptr);
                 self.resized(derived, width)
             }
-            Origin::Result(_) | Origin::Local(_) | Origin::Unknown => self.symbols.at(
-                &mut self.pool,
-                site.moment.clone(),
-                part,
-                width,
-                Origin::Result(site.inst),
-                width == 64,
-            ),
+            Origin::Result(_) | Origin::Local(_) | Origin::Unknown => {
+                let origin = Origin::Result(site.inst);
+                let value = self.symbols.at(&mut self.pool, site.moment.clone(), part, width, origin, width == 64);
+                if self.world.config.wants_inputs {
+                    self.symbols.note_inner(value);
+                }
+                value
+            }
         };
         translation.known.insert(symbol, value);
     }

@@ -35,6 +35,9 @@ impl Machine<'_> {
             }
         }
         let result = self.result_of(&state, site, summary);
+        if let Some(result) = result.filter(|_| self.world.config.wants_inputs) {
+            self.symbols.note_given(result, &site.args);
+        }
         if (summary.nonnull_result || site.call.flags.nonnull_result)
             && let Some(result) = result
             && self.assume(&mut state, result, Relation::NONZERO) == Verdict::Contradiction

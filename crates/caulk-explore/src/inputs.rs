@@ -57,10 +57,21 @@ pub enum InputValue {
     NotNull,
 }
 
+/// What a call was given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Argument {
+    /// So many bytes after this value.
+    Inside(InputPlace, i64),
+    Number(u64),
+    Other,
+}
+
 /// What a path needs, sorted by place; what is not in it is free.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inputs {
     pub values: Vec<(InputPlace, InputValue)>,
+    /// What calls were given whose results the path needs: those of functions of a library may follow from it.
+    pub arguments: Vec<(InputPlace, Vec<Argument>)>,
 }
 
 impl Machine<'_> {
@@ -71,14 +82,20 @@ impl Machine<'_> {
         symbols.dedup();
         let mut values = BTreeMap::new();
         let mut made: BTreeMap<InstId, u32> = BTreeMap::new();
+        let mut arguments = BTreeMap::new();
         for symbol in symbols {
             let term = self.pool.symbol_term(symbol);
             let Some(mut place) = self.place_of(term, MAX_LOADS) else { continue };
+            if self.symbols.is_inner(term) && !self.is_result(state, &place, term) {
+                continue;
+            }
             // Symbols are numbered as they are met: those of a loop's later iterations come later.
             if let InputPlace::Result { nth, call } = &mut place {
                 let count = made.entry(*call).or_default();
                 *nth = *count;
                 *count += 1;
+                let given = self.symbols.given(term).iter().map(|argument| self.argument(*argument)).collect();
+                arguments.insert(place.clone(), given);
             }
             let value = self.example(facts, symbol, term);
             let is_pointer = self.root(term) == Some(term);
@@ -98,7 +115,24 @@ impl Machine<'_> {
                 values.insert(place, InputValue::NotNull);
             }
         }
-        Inputs { values: values.into_iter().collect() }
+        Inputs { values: values.into_iter().collect(), arguments: arguments.into_iter().collect() }
+    }
+
+    /// Whether a value is what a call returned last.
+    fn is_result(&self, state: &State, place: &InputPlace, term: TermId) -> bool {
+        let InputPlace::Result { call, .. } = place else { return false };
+        state.env.get(call.index()) == Some(&Some(term))
+    }
+
+    fn argument(&self, term: TermId) -> Argument {
+        if let Some(number) = self.pool.as_const(term) {
+            return Argument::Number(number);
+        }
+        let key = self.key(term);
+        match self.place_of(key.base, MAX_LOADS) {
+            Some(place) => Argument::Inside(place, key.offset),
+            None => Argument::Other,
+        }
     }
 
     /// Results of calls that follow from the path, also where a callee was executed: what it returned there.

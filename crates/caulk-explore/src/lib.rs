@@ -63,7 +63,7 @@ mod written;
 
 pub use caulk_solver::SolverStats;
 pub use config::ExploreConfig;
-pub use inputs::{InputPlace, InputValue, Inputs};
+pub use inputs::{Argument, InputPlace, InputValue, Inputs};
 pub use kept::Kept;
 pub use misuse::{Misuse, MisuseKind, Misused, misuses};
 pub use mstg::{JointState, ObjectState, StateGraph, TrackedObject, Transition, state_graph};

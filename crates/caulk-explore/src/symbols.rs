@@ -4,7 +4,7 @@ use caulk_ir::InstId;
 use caulk_memory::Class;
 use caulk_program::{FuncId, GlobalVarId};
 use caulk_solver::{BinaryOp, Node, SymbolId, TermId, TermPool};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 /// Where a symbol comes from.
@@ -76,8 +76,12 @@ pub(crate) struct Symbols {
     /// Initial contents in the order they were first asked for.
     initial: Vec<InitialCell>,
     initial_index: FxHashMap<(Key, u8), usize>,
-    /// The cells of values that a callee may have changed; noted only for who looks for inputs.
+    /// The cells of values that a callee may have changed; noted only for who looks for inputs, like all below.
     forgotten: FxHashMap<TermId, Key>,
+    /// What calls were given, by their results.
+    given: FxHashMap<TermId, SmallVec<[TermId; 4]>>,
+    /// Values that a callee met on its way. They name the call as their origin, and need not be its result.
+    inner: FxHashSet<TermId>,
 }
 
 /// A cell that was read before anything was written to it.
@@ -183,6 +187,23 @@ impl Symbols {
     /// The cell of a value that a callee may have changed.
     pub(crate) fn forgotten_cell(&self, value: TermId) -> Option<Key> {
         self.forgotten.get(&value).copied()
+    }
+
+    pub(crate) fn note_given(&mut self, result: TermId, args: &[TermId]) {
+        self.given.insert(result, args.into());
+    }
+
+    /// What the call was given that had this result.
+    pub(crate) fn given(&self, result: TermId) -> &[TermId] {
+        self.given.get(&result).map_or(&[], |args| args.as_slice())
+    }
+
+    pub(crate) fn note_inner(&mut self, value: TermId) {
+        self.inner.insert(value);
+    }
+
+    pub(crate) fn is_inner(&self, value: TermId) -> bool {
+        self.inner.contains(&value)
     }
 
     /// What a cell held at first, if anybody asked.

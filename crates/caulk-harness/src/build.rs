@@ -12,7 +12,7 @@ use caulk_process::{Runner, TempFolder, find_program};
 
 use crate::outcome::Reason;
 use crate::sites::{self, Site};
-use crate::source::{self, Stub, StubKind, Target};
+use crate::source::{self, Stub, StubKind, Target, Variable};
 
 /// Each time the linker is asked it may name further symbols, when what it lacked before is there.
 const MAX_LINKS: usize = 6;
@@ -33,7 +33,7 @@ pub struct Request<'a> {
     pub home: usize,
     pub units: &'a [usize],
     /// Variables that plans set, by symbol; those that are private to the home unit are made visible.
-    pub variables: &'a [String],
+    pub variables: &'a [Variable],
     /// Functions and calls whose results plans may decide.
     pub wrapped: &'a [Stub],
     /// Says what stands for a symbol that none of the units defines.
@@ -240,7 +240,7 @@ impl<'a> Builder<'a> {
 }
 
 fn names_made_visible(request: &Request<'_>) -> Vec<OsString> {
-    let symbols = request.variables.iter().chain([&request.target.symbol]);
+    let symbols = request.variables.iter().map(|variable| &variable.symbol).chain([&request.target.symbol]);
     let mut words: Vec<OsString> = symbols.map(|symbol| format!("--globalize-symbol={symbol}").into()).collect();
     if request.target.symbol == PROGRAM_MAIN {
         words.push(format!("--redefine-sym=main={PROGRAM_MAIN}").into());

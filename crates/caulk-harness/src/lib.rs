@@ -24,5 +24,5 @@ pub use outcome::{Ended, Outcome, Reason};
 pub use plan::{Plan, Word};
 pub use run::{HarnessLimits, Run, Wanted};
 pub use sites::Site;
-pub use source::{Kind, Stub, StubKind, StubResult, Target};
+pub use source::{Kind, Stub, StubKind, StubResult, Target, Variable};
 pub use system::may_be_scripted;

@@ -39,6 +39,8 @@ pub struct Plan {
     pub unmade: BTreeSet<usize>,
     /// What calls that are not made leave where an argument points: the stub, the argument from 0, and the cell.
     writes: Vec<(usize, usize, Cell)>,
+    /// What they leave there if it is null: the stub, the argument, and the pointer.
+    fills: Vec<(usize, usize, Word)>,
     /// What stubs return that nothing is said of: this number, or a fresh block if that is set.
     pub numbers: i64,
     pub pointers: bool,
@@ -101,6 +103,11 @@ impl Plan {
         self.writes.push((stub, argument, Cell { offset, bytes, word }));
     }
 
+    /// A call that is not made leaves this pointer where its argument points to a null one.
+    pub fn fill(&mut self, stub: usize, argument: usize, word: Word) {
+        self.fills.push((stub, argument, word));
+    }
+
     /// The same, with one allocation that fails.
     pub fn failing_at(mut self, allocation: u32) -> Self {
         self.failing = Some(allocation);
@@ -137,6 +144,9 @@ impl Plan {
         for (stub, argument, Cell { offset, bytes, word }) in &self.writes {
             let _ = writeln!(text, "write {stub} {argument} {offset} {bytes} {}", shown(*word));
         }
+        for (stub, argument, word) in &self.fills {
+            let _ = writeln!(text, "fill {stub} {argument} {}", shown(*word));
+        }
         if let Some(errno) = self.errno {
             let _ = writeln!(text, "errno {errno}");
         }
@@ -171,8 +181,9 @@ mod tests {
         plan.result(1, 2, Word::Number(u64::MAX));
         plan.unmade.insert(4);
         plan.write(4, 1, 0, 8, Word::Block(inner));
+        plan.fill(4, 2, Word::Block(outer));
         let expected = "block 0 16\nblock 1 28\nset 0 8 8 0\nset 1 24 4 7\nvariable 3 0 8 !\nargument 0 @0\n\
-                        result 1 2 18446744073709551615\nunmade 4\nwrite 4 1 0 8 @1\nerrno 2\nfail 2\nnumbers -1\npointers 0\n";
+                        result 1 2 18446744073709551615\nunmade 4\nwrite 4 1 0 8 @1\nfill 4 2 @0\nerrno 2\nfail 2\nnumbers -1\npointers 0\n";
         assert_eq!(plan.text(), expected);
     }
 }

@@ -42,8 +42,8 @@ size_t __sanitizer_get_allocated_size(const volatile void *);
 #define MASK 0x5aa55aa55aa55aa5ul
 
 /* What the generated part defines. */
-extern void *const caulk_variables[];
 extern const unsigned caulk_variable_count;
+void *caulk_variable(unsigned);
 extern const unsigned caulk_stub_count;
 extern const char *const caulk_stub_names[];
 extern unsigned caulk_stub_calls[], caulk_stub_uses[];
@@ -64,6 +64,8 @@ static unsigned result_count;
 static unsigned unmade[MAX_UNMADE], unmade_count;
 static struct { unsigned stub, argument; long offset, bytes, value; } writes[MAX_WRITES];
 static unsigned write_count;
+static struct { unsigned stub, argument; long value; } fills[MAX_WRITES];
+static unsigned fill_count;
 /* The call of the function that was made last, from 1. */
 static unsigned last_call;
 static long stub_number;
@@ -183,7 +185,7 @@ static void read_line(void)
 		put(which >= 0 && which < MAX_BLOCKS && blocks[which] ? blocks[which] + offset : NULL, bytes, value());
 	} else if (is_at("variable")) {
 		long which = number(), offset = number(), bytes = number();
-		char *variable = which >= 0 && which < (long)caulk_variable_count ? caulk_variables[which] : NULL;
+		char *variable = which >= 0 && which < (long)caulk_variable_count ? caulk_variable(which) : NULL;
 		put(variable ? variable + offset : NULL, bytes, value());
 	} else if (is_at("argument")) {
 		long which = number(), what = value();
@@ -209,6 +211,14 @@ static void read_line(void)
 			writes[write_count].offset = offset;
 			writes[write_count].bytes = bytes;
 			writes[write_count++].value = what;
+		}
+	} else if (is_at("fill")) {
+		long stub = number(), argument = number();
+		long what = value();
+		if (fill_count < MAX_WRITES && argument >= 0 && argument < REGISTER_ARGUMENTS) {
+			fills[fill_count].stub = stub;
+			fills[fill_count].argument = argument;
+			fills[fill_count++].value = what;
 		}
 	} else if (is_at("numbers")) {
 		stub_number = number();
@@ -352,6 +362,12 @@ long caulk_site(unsigned stub, long *words)
 	for (unsigned i = 0; i < write_count; i++)
 		if (writes[i].stub == stub && words[writes[i].argument] >= 4096)
 			put((char *)words[writes[i].argument] + writes[i].offset, writes[i].bytes, writes[i].value);
+	/* What holds something already may hold what is looked for. */
+	for (unsigned i = 0; i < fill_count; i++) {
+		long *place = (long *)words[fills[i].argument];
+		if (fills[i].stub == stub && (long)place >= 4096 && *place == 0)
+			*place = fills[i].value;
+	}
 	words[0] = result;
 	return 1;
 }
@@ -371,7 +387,8 @@ int caulk_fails(void)
 /* Whether memory is the harness's own: to free it does nothing. */
 int caulk_is_own(long pointer)
 {
-	return (char *)pointer >= arena && (char *)pointer < arena + ARENA_BYTES;
+	/* There is none yet while constructors of the project run. */
+	return arena && (char *)pointer >= arena && (char *)pointer < arena + ARENA_BYTES;
 }
 
 /* Memory of the harness that the program wants to have resized: it gets a copy. */

@@ -31,6 +31,14 @@ pub struct Target {
     pub result: Kind,
 }
 
+/// A variable that plans set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// As the linker knows it.
+    pub symbol: String,
+    pub is_thread_local: bool,
+}
+
 /// What stands for a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StubKind {
@@ -107,7 +115,7 @@ pub(crate) fn unsupported(target: &Target) -> Option<String> {
 }
 
 /// The source that is linked with `runtime.c`. Stubs are numbered as given; the system's wrappers come after them.
-pub(crate) fn generate(target: &Target, variables: &[String], stubs: &[Stub]) -> String {
+pub(crate) fn generate(target: &Target, variables: &[Variable], stubs: &[Stub]) -> String {
     let mut text =
         String::from("/* Made by Caulk: the call of one function, and what stands for the functions around it. */\n");
     text.push_str("#include <errno.h>\n\n");
@@ -158,15 +166,17 @@ fn declare_stubs(text: &mut String, stubs: &[Stub]) {
     let _ = writeln!(text, "const char caulk_stub_known[] = \"{}\";\n", stubs.iter().map(known).collect::<String>());
 }
 
-fn declare_variables(text: &mut String, variables: &[String]) {
-    for (number, symbol) in variables.iter().enumerate() {
-        let _ =
-            writeln!(text, "extern char caulk_variable_{number}[] __asm__({}) __attribute__((weak));", quoted(symbol));
+fn declare_variables(text: &mut String, variables: &[Variable]) {
+    for (number, Variable { symbol, is_thread_local }) in variables.iter().enumerate() {
+        // Where a weak one of a thread would be if it is missing, nothing says.
+        let (thread, weak) = if *is_thread_local { ("__thread ", "") } else { ("", " __attribute__((weak))") };
+        let _ = writeln!(text, "extern {thread}char caulk_variable_{number}[] __asm__({}){weak};", quoted(symbol));
     }
     let _ = writeln!(text, "const unsigned caulk_variable_count = {};", variables.len());
-    text.push_str("void *const caulk_variables[] = {\n");
-    (0..variables.len()).for_each(|number| _ = writeln!(text, "\tcaulk_variable_{number},"));
-    text.push_str("\t0\n};\n\n");
+    // Those of a thread have an address only there.
+    let _ = writeln!(text, "void *caulk_variable(unsigned number)\n{{\n\tswitch (number) {{");
+    (0..variables.len()).for_each(|number| _ = writeln!(text, "\tcase {number}: return caulk_variable_{number};"));
+    text.push_str("\tdefault: return 0;\n\t}\n}\n\n");
 }
 
 /// Arguments that the stub of a call sees, as many as `runtime.c`.

@@ -99,6 +99,76 @@ int by_status(int n)
 }
 "#;
 
+/// Leaks behind texts, variables of a thread and what a library sets; a constructor allocates before the function is called.
+const INPUTS: &str = r#"#include <stdlib.h>
+#include <string.h>
+
+static char *names;
+__attribute__((constructor)) static void start(void)
+{
+    names = realloc(NULL, 16);
+}
+
+struct settings { char *host; };
+
+int option(struct settings *settings, char **words)
+{
+    char *copy;
+    if (strcmp(words[0], "host") != 0)
+        return 0;
+    copy = strdup(words[1]);
+    if (!copy)
+        return -1;
+    if (strcmp(words[2], "local") == 0)
+        return -1;
+    free(settings->host);
+    settings->host = copy;
+    return 0;
+}
+
+struct buffer { char *area; long size; };
+static __thread struct buffer *trash;
+
+int thread(const char *name)
+{
+    char *copy = strdup(name);
+    if (!copy)
+        return -1;
+    if (trash->size == 77)
+        return 1;
+    free(copy);
+    return 0;
+}
+
+struct entry { int kind; struct entry *next; };
+int find_entry(const char *name, struct entry **out);
+
+int looked_up(const char *name)
+{
+    struct entry *entry;
+    char *copy = strdup(name);
+    if (!copy)
+        return -1;
+    find_entry(name, &entry);
+    entry->kind = 3;
+    if (name[1] == 'x')
+        return 1;
+    free(copy);
+    return 0;
+}
+
+int not_this_text(const char *name)
+{
+    char *copy = strdup("yes");
+    if (!copy)
+        return -1;
+    if (strcmp(copy, "no") == 0)
+        return 1;
+    free(copy);
+    return 0;
+}
+"#;
+
 /// What cannot be confirmed, and one leak that is none.
 const OTHERS: &str = r#"#include <stdlib.h>
 #include <string.h>
@@ -283,6 +353,24 @@ fn real_leaks_are_confirmed() {
     assert_eq!(answers["by_status"]["stubs"], serde_json::json!(["library_status"]));
     assert_eq!(answers["early_return"]["bytes"], 10);
     assert_eq!(answers["early_return"]["runs"], 1, "the solver's example is the first that is tried");
+}
+
+#[test]
+fn texts_and_what_a_thread_has_are_made_as_the_path_needs_them() {
+    if !has_sanitizer() {
+        return;
+    }
+    let project = Project::new(&[("a.c", INPUTS)]);
+    let run = prove(&project, &["--all", "--format", "json", "--max-runs", "10", "a.c"]);
+    let answers = answers(&run);
+    for function in ["option", "thread", "looked_up"] {
+        assert_eq!(answers[function]["verdict"], "confirmed", "{function}: {:#}{}", answers[function], run.stderr);
+    }
+    let other = answers.get("not_this_text");
+    assert!(
+        other.is_none_or(|answer| answer["verdict"] != "confirmed"),
+        "a comparison is made, whatever the path says"
+    );
 }
 
 #[test]

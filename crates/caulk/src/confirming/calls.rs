@@ -154,6 +154,29 @@ impl Calls {
         })
     }
 
+    /// Arguments of calls that are the addresses of pointers in variables of the function: the callee may set these.
+    pub(crate) fn out_parameters(&self, program: &Program, function: FuncId) -> Vec<OutParameter> {
+        let Some(body) = program.body(function) else { return Vec::new() };
+        let mut found = Vec::new();
+        for (number, call) in self.calls.iter().enumerate().filter(|(_, call)| call.can_be_left_out) {
+            let target = program.call_site(function, call.inst).and_then(|site| program.targets(site).first().copied());
+            let (Some(data), Some(callee)) = (body.insts[call.inst].call(), target) else { continue };
+            let info = program.function(callee);
+            let params = info.declaration.params.iter().zip(&data.args).zip(&data.arg_types).enumerate();
+            // Registers are numbered as arguments are while all of them are words.
+            for (argument, ((param, value), ty)) in params.take(REGISTER_ARGUMENTS) {
+                if !matches!(ty, Type::Ptr | Type::Int(_)) || param.flags.by_value {
+                    break;
+                }
+                let is_set = param.pointee.depth > 1 && !param.pointee.is_const;
+                if is_set && is_in_local(&body, *value) {
+                    found.push(OutParameter { call: number, argument, unit: info.unit, pointee: param.pointee });
+                }
+            }
+        }
+        found
+    }
+
     /// Results that the path needs, and memory for those that it does not speak of.
     pub(crate) fn add_results(&self, inputs: &Inputs, blocks: &BTreeMap<(u32, InstId), usize>, plan: &mut Plan) {
         for (place, value) in &inputs.values {
@@ -181,6 +204,14 @@ impl Calls {
             self.number(*call).into_iter().for_each(|number| plan.result(number, 0, Word::Block(*block)));
         }
     }
+}
+
+/// An argument by which a callee may set a pointer of its caller.
+pub(crate) struct OutParameter {
+    pub call: usize,
+    pub argument: usize,
+    pub unit: UnitId,
+    pub pointee: Pointee,
 }
 
 /// Words in which arguments may be, on the stack too. Of structures passed by value a part.
@@ -216,6 +247,16 @@ fn passed(body: &Body, call: InstId, local: InstId) -> Vec<(usize, i64)> {
         register += 1;
     }
     found
+}
+
+/// Whether an address lies in a local variable.
+fn is_in_local(body: &Body, address: Operand) -> bool {
+    let Some(value) = address.value() else { return false };
+    match &body.insts[value] {
+        Inst::Local { .. } => true,
+        Inst::Address { base, .. } => is_in_local(body, *base),
+        _ => false,
+    }
 }
 
 /// How far inside of a local variable an address lies.

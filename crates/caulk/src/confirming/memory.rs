@@ -10,6 +10,8 @@ use caulk_harness::{Kind, Plan, Word};
 use caulk_ir::{Function, InstId, Pointee, Type};
 use caulk_program::{GlobalVarId, Program, TypeId, UnitId};
 
+use super::texts::NeededText;
+
 /// Room for what a pointer points to, when its type says nothing.
 const PLAIN_BYTES: u64 = 4096;
 /// After a structure: many end in an array whose length no type tells.
@@ -98,6 +100,14 @@ impl<'a> Memory<'a> {
         }
     }
 
+    /// What a call that is left out may leave where an argument points: memory by the type of that.
+    pub(crate) fn fill_argument(&mut self, call: usize, argument: usize, unit: UnitId, pointee: Pointee) {
+        let inner = Pointee { depth: pointee.depth - 1, ..pointee };
+        if let word @ Word::Block(_) = self.pointer(unit, inner, self.filling.depth) {
+            self.plan.fill(call, argument, word);
+        }
+    }
+
     fn fill_variable(&mut self, at: usize) {
         let info = self.program.global(self.variables[at]);
         let (unit, pointee, size) = (info.unit, info.declaration.pointee, info.declaration.size);
@@ -138,20 +148,19 @@ impl<'a> Memory<'a> {
             // A list of things like this one ends here.
             Some(ty) if !is_plain && self.outer.contains(&ty) => {}
             Some(ty) if !is_plain => self.fill_type(Holder::Block(block), 0, ty, depth - 1, 0),
-            _ if pointee.depth > 1 && target.is_none() => {
+            _ if pointee.depth > 1 => {
                 // The end of an array of pointers is a null pointer.
                 let inner = Pointee { depth: pointee.depth - 1, ..pointee };
                 for element in 0..MAX_ELEMENTS {
-                    let word = self.pointer_to(inner, None, depth - 1);
+                    let word = self.pointer_to(inner, target, depth - 1);
                     self.plan.set(block, element * 8, 8, word);
                 }
             }
-            _ if pointee.depth <= 1 => {
+            _ => {
                 for (at, byte) in (0..).zip(self.filling.text.bytes()) {
                     self.plan.set(block, at, 1, Word::Number(byte.into()));
                 }
             }
-            _ => {}
         }
         Word::Block(block)
     }
@@ -215,6 +224,14 @@ impl<'a> Memory<'a> {
                 self.put(holder, offset, bytes, Word::Number(number));
             }
             (InputPlace::Global(_) | InputPlace::Local(_) | InputPlace::Result { .. }, _) => {}
+        }
+    }
+
+    /// Puts a text where a path needs it, with the zero at its end.
+    pub(crate) fn need_text(&mut self, text: &NeededText) {
+        let Some(holder) = self.pointed_to(&text.place) else { return };
+        for (at, byte) in (text.offset..).zip(text.bytes.iter().copied().chain([0])) {
+            self.put(holder, at, 1, Word::Number(byte.into()));
         }
     }
 

@@ -6,6 +6,7 @@ mod memory;
 mod replace;
 mod scope;
 mod search;
+mod texts;
 mod tries;
 
 use std::cell::RefCell;
@@ -16,8 +17,8 @@ use caulk_explore::{Exploration, InputPlace, InputValue, Inputs, Verdict};
 use caulk_files::Destination;
 use caulk_frontend::Clang;
 use caulk_harness::{
-    Builder, Built, Ended, HarnessLimits, Outcome, Plan, Reason, Request, Stub, StubKind, StubResult, Target, Wanted,
-    Word,
+    Builder, Built, Ended, HarnessLimits, Outcome, Plan, Reason, Request, Stub, StubKind, StubResult, Target, Variable,
+    Wanted, Word,
 };
 use caulk_ir::entity::Entity;
 use caulk_ir::{Body, InstId};
@@ -28,10 +29,11 @@ use caulk_useflow::Analysis;
 
 use crate::commands::check::Checked;
 use crate::error::Error;
-use calls::Calls;
+use calls::{Calls, OutParameter};
 use memory::Memory;
 use scope::{Scripted, Symbols};
 use search::{Choice, Search};
+use texts::NeededText;
 use tries::{Try, tries};
 
 /// How much is tried for a finding. All bounds but that of one run are counts, so that the answer does not depend on time.
@@ -46,6 +48,10 @@ pub(crate) struct Effort {
     /// What each run may use.
     pub limits: HarnessLimits,
 }
+
+/// Paths of one finding that are tried.
+const MAX_PATHS: usize = 3;
+const NO_PATH: &str = "no path was replayed for it";
 
 impl Default for Effort {
     fn default() -> Self {
@@ -107,6 +113,14 @@ pub(crate) struct Session<'a> {
 struct PathOf {
     function: FuncId,
     inputs: Inputs,
+    texts: Vec<NeededText>,
+}
+
+impl PathOf {
+    fn new(program: &Program, function: FuncId, inputs: Inputs) -> Self {
+        let texts = texts::needed(program, &inputs, |call| scope::callee(program, function, call));
+        Self { function, inputs, texts }
+    }
 }
 
 impl<'a> Session<'a> {
@@ -127,22 +141,38 @@ impl<'a> Session<'a> {
     }
 
     pub(crate) fn confirm(&mut self, finding: &Finding) -> Confirmation {
-        let path = match self.path_of(finding) {
-            Ok(path) => path,
+        let paths = match self.paths_of(finding) {
+            Ok(paths) => paths,
             Err(why) => return Confirmation::without_run(Reason::NotOnePath(why)),
         };
-        let parts = match self.parts(&path) {
+        let mut best: Option<Confirmation> = None;
+        for path in &paths {
+            let found = self.confirm_path(path, finding);
+            let is_last = !found.wants_stubs();
+            best = Some(match best {
+                Some(first) => first.or_confirmed_by(found),
+                None => found,
+            });
+            if is_last {
+                break;
+            }
+        }
+        best.unwrap_or_else(|| Confirmation::without_run(Reason::NotOnePath(NO_PATH.to_owned())))
+    }
+
+    fn confirm_path(&mut self, path: &PathOf, finding: &Finding) -> Confirmation {
+        let parts = match self.parts(path) {
             Ok(parts) => parts,
             Err(why) => return Confirmation::without_run(Reason::Unsupported(why)),
         };
         let calls = Calls::of(self.program(), self.analysis(), path.function);
-        match self.by_calls(&path, &parts, &calls, finding) {
+        match self.by_calls(path, &parts, &calls, finding) {
             Some(found) if !found.wants_stubs() => found,
-            Some(found) => match self.with_replaced(&path, &parts, finding) {
+            Some(found) => match self.with_replaced(path, &parts, finding) {
                 Some(other) => found.or_confirmed_by(other),
                 None => found,
             },
-            None => self.by_functions(&path, &parts, finding),
+            None => self.by_functions(path, &parts, finding),
         }
     }
 
@@ -222,11 +252,11 @@ impl<'a> Session<'a> {
         kept.map_err(|source| Error::Write { path: place.to_string(), source })
     }
 
-    /// The candidate that a finding was made of, and what its path needs.
-    fn path_of(&self, finding: &Finding) -> Result<PathOf, String> {
+    /// The candidates that a finding was made of, and what their paths need: those that end where it says first.
+    fn paths_of(&self, finding: &Finding) -> Result<Vec<PathOf>, String> {
         let (program, root) = (self.program(), &self.checked.analysed.read.root);
-        let mut best: Option<(bool, PathOf)> = None;
-        let mut reason = "no path was replayed for it";
+        let mut found: Vec<(bool, PathOf)> = Vec::new();
+        let mut reason = NO_PATH;
         for function in program.functions_named(&finding.loss.function) {
             let Some(body) = program.body(function) else { continue };
             let is_here =
@@ -238,22 +268,27 @@ impl<'a> Session<'a> {
                 }
                 let Verdict::Confirmed(witness) = verdict else { continue };
                 let is_made_here = body.place(candidate.allocation).line == finding.allocation.site.line;
-                if !is_made_here || !is_here {
-                    continue;
-                }
-                let is_lost_here = body.place(witness.place).line == finding.loss.line;
-                if best.as_ref().is_none_or(|(is_lost, _)| !is_lost && is_lost_here) {
-                    best = Some((is_lost_here, PathOf { function, inputs: witness.inputs.clone() }));
+                let is_known = |(_, path): &(bool, PathOf)| path.inputs == witness.inputs;
+                if is_made_here && is_here && !found.iter().any(is_known) {
+                    let is_elsewhere = body.place(witness.place).line != finding.loss.line;
+                    found.push((is_elsewhere, PathOf::new(program, function, witness.inputs.clone())));
                 }
             }
         }
-        best.map(|(_, path)| path).ok_or_else(|| reason.to_owned())
+        if found.is_empty() {
+            return Err(reason.to_owned());
+        }
+        found.sort_by_key(|(is_elsewhere, _)| *is_elsewhere);
+        Ok(found.into_iter().map(|(_, path)| path).take(MAX_PATHS).collect())
     }
 
     fn build(&mut self, parts: &Parts, wrapped: &[Stub]) -> Result<Built, Reason> {
         let program = self.program();
-        let symbol = |global: &GlobalVarId| program.global(*global).symbol.to_owned();
-        let names: Vec<String> = parts.variables.iter().map(symbol).collect();
+        let variable = |global: &GlobalVarId| {
+            let info = program.global(*global);
+            Variable { symbol: info.symbol.to_owned(), is_thread_local: info.declaration.thread_local }
+        };
+        let variables: Vec<Variable> = parts.variables.iter().map(variable).collect();
         let added = RefCell::new(BTreeSet::new());
         let symbols = &self.symbols;
         let undefined = |symbol: &str| symbols.undefined(symbol, &mut added.borrow_mut());
@@ -261,7 +296,7 @@ impl<'a> Session<'a> {
             target: &parts.target,
             home: parts.home,
             units: &parts.units,
-            variables: &names,
+            variables: &variables,
             wrapped,
             undefined: &undefined,
         };
@@ -374,9 +409,14 @@ impl Subject<'_> {
             calls.results_by_type(self.program, self.path.function).for_each(|(call, unit, pointee)| {
                 memory.fill_result(call, unit, pointee);
             });
+            for OutParameter { call, argument, unit, pointee } in calls.out_parameters(self.program, self.path.function)
+            {
+                memory.fill_argument(call, argument, unit, pointee);
+            }
         }
         if one.follows_path {
             self.path.inputs.values.iter().for_each(|(place, value)| memory.need(place, *value));
+            self.path.texts.iter().for_each(|text| memory.need_text(text));
         }
         let (mut plan, results, cells) = memory.finish();
         (plan.numbers, plan.pointers) = (one.results.number, one.results.pointers);

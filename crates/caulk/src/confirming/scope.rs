@@ -89,15 +89,16 @@ pub(crate) fn variables(program: &Program, home: usize, units: &[usize], inputs:
         let is_there = info.is_defined && units.contains(&unit) && (!is_private || unit == home);
         let leads_on = info.declaration.pointee.depth > 0 || info.declaration.pointee.target.is_some();
         let is_empty = matches!(info.declaration.init, Initialiser::Zero) && !info.declaration.is_const;
-        let is_plain = !info.declaration.thread_local;
-        if is_there && leads_on && is_empty && is_plain && !chosen.contains(&global) && chosen.len() < MAX_VARIABLES {
+        if is_there && leads_on && is_empty && !chosen.contains(&global) && chosen.len() < MAX_VARIABLES {
             chosen.push(global);
         }
     }
     // The linker cannot tell private variables of other units by name.
     chosen.retain(|global| {
         let info = program.global(*global);
-        !info.declaration.thread_local && (info.declaration.linkage != Linkage::Internal || info.unit.index() == home)
+        // One of a thread that a library defines has no stub to stand for it.
+        let is_nameable = !info.declaration.thread_local || info.is_defined;
+        is_nameable && (info.declaration.linkage != Linkage::Internal || info.unit.index() == home)
     });
     chosen
 }

@@ -151,6 +151,9 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     fn place(&self, offset: u64) -> String {
+        if offset == 0 {
+            return "before the function was called, or in LeakSanitizer".to_owned();
+        }
         let root = &self.session.checked.analysed.read.root;
         let shown = |file: &Path, line: u32| format!("at {}:{line}", shown_path(&file.to_string_lossy(), root));
         self.built.place(offset).map_or_else(|| "outside of the project".to_owned(), |(file, line)| shown(&file, line))
