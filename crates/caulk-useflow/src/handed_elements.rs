@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::adopted::is_given_only;
 use crate::function::View;
 use crate::schedule::Analysis;
-use crate::slots::{Origin, Slot};
+use crate::slots::{AllocationLine, Slot};
 
 /// A parameter of a function.
 type Param = (FuncId, u32);
@@ -93,16 +93,16 @@ fn taken_parameters<'v>(view: &'v View<'_>, call: InstId) -> impl Iterator<Item 
 }
 
 /// Containers that take parameters, with the first block that they are given, if they are given nothing else.
-pub(crate) fn adopted_elements(analysis: &Analysis) -> BTreeMap<Slot, Option<Origin>> {
+pub(crate) fn adopted_elements(analysis: &Analysis) -> BTreeMap<Slot, Option<AllocationLine>> {
     let uses = || analysis.reports.iter().map(|(function, report)| (function, &report.slots.shelves));
     let lent: FxHashSet<Param> = uses().flat_map(|(_, s)| s.lent.iter().copied()).collect();
-    let mut handed: FxHashMap<Param, Origin> = FxHashMap::default();
+    let mut handed: FxHashMap<Param, AllocationLine> = FxHashMap::default();
     for (function, shelves) in uses() {
         for (param, line) in &shelves.handed {
             handed.entry(*param).or_insert((function, *line));
         }
     }
-    let mut found: BTreeMap<Slot, Option<Origin>> = BTreeMap::new();
+    let mut found: BTreeMap<Slot, Option<AllocationLine>> = BTreeMap::new();
     for (function, shelves) in uses() {
         for (slot, index) in &shelves.adopted {
             let param = (function, *index);
