@@ -226,8 +226,6 @@ rules! {
         "A callee that frees its argument where its result says so, or else where another argument does, leaves it alone otherwise."
     ClearedStructures "cleared-structures"
         "Clearing a structure loses what an owning field holds, if the function found it not null or frees other fields."
-    CopiedElements "copied-elements"
-        "What an argument of no declared type leads to is kept where a callee copies it, as many bytes as it is told, to memory that lasts, because queues and arrays copy their elements."
     BackLinks "back-links"
         "A node that hangs on an object and points back to it keeps nothing alive, because it lasts as long as the object."
     ChosenHolders "chosen-holders"

@@ -481,11 +481,10 @@ pub(crate) fn is_relevant(body: &Body, calls_matter: bool) -> bool {
             Inst::Return { value: Some(Operand::Value(v)) } => {
                 matches!(body.insts[*v].result_type(), Type::Ptr | Type::Aggregate(_))
             }
-            // A smart pointer that is moved, or an element of as many bytes as a container says.
+            // A smart pointer that is moved.
             Inst::Copy { dst: Operand::Value(to), src: Operand::Value(from), len } => {
                 let is_given = |address: InstId| matches!(root_of(body, address), Inst::Param { .. });
-                let is_element = body.constant(*len).is_none() && !matches!(root_of(body, *to), Inst::Local { .. });
-                is_given(*from) && (is_element || (copies_pointer(body, *len) && is_given(*to)))
+                copies_pointer(body, *len) && is_given(*to) && is_given(*from)
             }
             Inst::Unknown { .. } => true,
             _ => false,

@@ -164,8 +164,8 @@ fn long_paths() {
     let project = Project::new(&[("a.c", &source)]);
     let run = project.run(&["check", "a.c"]);
     run.prints(&["1. `p` is allocated by malloc()", " steps are left out; --full-path shows all", "leaked here"]);
-    assert!(!run.stdout.contains("`n == 20`"), "{}", run.stdout);
-    project.run(&["check", "a.c", "--full-path"]).prints(&["`n == 20` is "]);
+    assert!(!run.stdout.contains("(n == 20)"), "{}", run.stdout);
+    project.run(&["check", "a.c", "--full-path"]).prints(&["`if (n == 20)` is "]);
 }
 
 /// Lines of a megabyte and names that would command a terminal are shown without harm.

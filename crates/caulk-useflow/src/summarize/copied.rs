@@ -3,7 +3,6 @@
 use caulk_ir::{Body, Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Offset, PathRoot, ValueId, ValueNode};
 use caulk_program::TypeId;
-use caulk_rules::Rule;
 use caulk_summary::{Action, Destination, Guard, Subject};
 
 use super::Summarizer;
@@ -12,8 +11,7 @@ use crate::function::View;
 use crate::slots::structures_at;
 
 impl Summarizer<'_> {
-    /// A structure that is copied to where it lasts takes along all that it points to. So does an element of no declared type, of as many
-    /// bytes as the container says: `memcpy(ring->buffer + ring->head, element, ring->size)`.
+    /// A structure that is copied to where it lasts takes along all that it points to.
     pub(super) fn keep_what_is_copied(&mut self) {
         let body = self.view.body;
         for inst in body.insts.values() {
@@ -29,11 +27,7 @@ impl Summarizer<'_> {
                 continue;
             }
             let Some(path) = given_by(&mut self.view, from.base) else { continue };
-            let is_element = is_untyped(&self.view, from.base)
-                && self.view.body.constant(*len).is_none()
-                && matches!(self.view.values.root(to.base), ValueNode::Param(_) | ValueNode::Global(_));
-            let is_element = self.view.config.rules.applies(Rule::CopiedElements, is_element);
-            if !is_element && !has_pointers(&self.view, from.base) {
+            if !has_pointers(&self.view, from.base) {
                 continue;
             }
             let action = Action {
@@ -81,13 +75,6 @@ fn passed_on(view: &mut View<'_>, call: InstId) -> Option<ValueId> {
     let Subject::Value(path) = &first.subject else { return None };
     let path = path.clone();
     view.resolve_value(call, &path)
-}
-
-/// Whether a value is a parameter of which its declaration does not say what it points to: `const void *element`.
-fn is_untyped(view: &View<'_>, base: ValueId) -> bool {
-    let ValueNode::Param(index) = view.values.node(base) else { return false };
-    let params = &view.program.function(view.id).declaration.params;
-    params.get(index as usize).is_some_and(|param| param.pointee.depth <= 1 && param.pointee.target.is_none())
 }
 
 /// Whether a structure that a value points to has pointers: a copy of mere numbers holds none.
