@@ -4,6 +4,8 @@
 //! place a fixed distance behind something that it found in its memory, and the release goes back the same distance from what it is
 //! given. Both are believed only where a good part of the functions that ask the one for memory give it to the other.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use caulk_ir::{Body, CallData, Inst, InstId, Operand, Step, Type};
 use caulk_memory::{AccessPath, PathRoot};
 use caulk_models::{FamilyId, Models};
@@ -141,7 +143,7 @@ impl OwnArenas {
                 look.before.iter().any(|(param, distance)| param == at && behind.contains(distance))
             })
         };
-        let mut releasing: FxHashMap<(FuncId, FuncId, u32), FxHashSet<FuncId>> = FxHashMap::default();
+        let mut releasing: BTreeMap<(FuncId, FuncId, u32), FxHashSet<FuncId>> = BTreeMap::new();
         let mut asking: FxHashMap<FuncId, usize> = FxHashMap::default();
         for (function, look) in looks {
             for pair in look.given.iter().filter(|pair| has_same_header(pair)) {
@@ -159,7 +161,7 @@ impl OwnArenas {
                 parts.insert(release, Part::Releases(at));
             }
         }
-        let tables: FxHashSet<&(Part, Vec<FuncId>)> = by_function.values().flat_map(|look| &look.tables).collect();
+        let tables: BTreeSet<&(Part, Vec<FuncId>)> = by_function.values().flat_map(|look| &look.tables).collect();
         // Who may be called in place of an allocator is one.
         let same: Vec<(FuncId, Part)> = tables
             .iter()

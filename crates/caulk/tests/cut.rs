@@ -66,6 +66,10 @@ const SHRINKS: &[Shrink] = &[
 /// A callee that stage two does not execute is known by stage one's summary, which says less of numbers, of globals and of what is
 /// freed for which constants. A condition that only its execution refutes is so taken for one that may hold.
 const NOT_EXECUTED: &[&str] = &[
+    "explore.max_callee_size: guards / Given: a flag that stays while others come and go: counted",
+    "explore.max_callee_size: guards / Given: a flag that stays while others come and go: counted_in_a_loop",
+    "explore.max_callee_steps: guards / Given: a flag that stays while others come and go: counted",
+    "explore.max_callee_steps: guards / Given: a flag that stays while others come and go: counted_in_a_loop",
     "explore.max_callee_size: growable / A count that a loop only adds to: expand",
     "explore.max_callee_size: guards / One of two arguments: show",
     "explore.max_callee_size: ownership / No list, no element: taken",
@@ -133,6 +137,8 @@ const NOT_EXECUTED: &[&str] = &[
 /// What was written and is forgotten is taken for what was there on entry, so that a later condition may hold that cannot. The finding
 /// is marked as doubtful.
 const FORGOTTEN: &[&str] = &[
+    "explore.max_cells: guards / Given: a flag that stays while others come and go: counted",
+    "explore.max_cells: guards / Given: a flag that stays while others come and go: counted_in_a_loop",
     "explore.max_cells: growable / A count that a loop only adds to: expand",
     "explore.max_cells: growable / A variable of the caller's that is large enough: enough",
     "explore.max_cells: ownership / No list, no element: taken",
@@ -158,6 +164,7 @@ const FORGOTTEN: &[&str] = &[
 
 /// Paths that become one forget which values went together, and a table of functions that is not followed hides who makes a structure.
 const MERGED: &[&str] = &[
+    "explore.max_states: collections / A counter that says that an array is not empty: fill",
     "explore.max_states: growable / A count that a loop only adds to: expand",
     "explore.max_states: guards / One of two arguments: show",
     "program.max_targets: setters / New, whatever a function of the same table does: flex_init",
