@@ -3,7 +3,7 @@
 use caulk_ir::{BinaryOp, Body, CastOp, Constant, Entity, Inst, InstId, Operand, Type};
 use rustc_hash::FxHashMap;
 
-/// Operations that are looked through between a load and the store of what became of it.
+/// Operations that are looked through between a load and the store of its changed value.
 const MAX_OPERATIONS: usize = 8;
 
 /// Stores that leave some bits as they were, with a mask of those that they may change.

@@ -189,7 +189,7 @@ impl OwnArenas {
         }
     }
 
-    /// Replaces the summary of an allocator or a release: how an arena keeps its lists is nobody else's business.
+    /// Replaces the summary of an allocator or a release: how an arena keeps its lists concerns no other code.
     pub(crate) fn rely_on(&self, function: FuncId, summary: &mut Summary) {
         note(Read::OwnArena(function));
         let (Some(part), Some(family)) = (self.parts.get(&function), self.family) else { return };
