@@ -390,7 +390,7 @@ mod tests {
         is("@for (int i = 0; i < b; i++) {}", "i < b", Statement::Loop);
         is("do { a++; @} while (a < q);", "a < q", Statement::Loop);
         is("@while (!done && i < 3) {}", "!done && i < 3", Statement::Loop);
-        is("while (!done @&& i < 3) {}", "done", Statement::Other);
+        is("while (!done @&& i < 3) {}", "!done", Statement::Other);
         is("@for (auto x : all) {}", "", Statement::Loop);
         is("int q = @a[1] /* x */ ? b : 3;", "a[1]", Statement::Other);
         is("if (@x\n    == /* no */ 3)", "x == 3", Statement::If);
