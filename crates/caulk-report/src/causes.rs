@@ -4,6 +4,8 @@
 //!   that is a variable count as that variable.
 //! - Fields that one destructor misses, or that are lost when one structure is freed, are one mistake.
 //! - Where every caller of a function loses what it hands out, the function is at fault and not each of its callers.
+//! - Where one function loses what one callee hands out to one variable, again and again, the use of that callee is the mistake:
+//!   a buffer that is made larger at thirty places is lost at all of them or at none.
 //!
 //! The surest leak stands for the others. What is suppressed or known already is never merged with what is not.
 
@@ -15,6 +17,9 @@ use crate::suppress::Suppression;
 
 /// Leaking callers below which each is a mistake of its own.
 const MIN_CALLERS: usize = 3;
+
+/// Leaking calls of one callee for one variable below which each is a mistake of its own.
+const MIN_CALLS: usize = 3;
 
 /// What leaks of one statement have in common.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +42,15 @@ struct Callee {
     baseline: Option<BaselineState>,
 }
 
+/// What leaks have in common that one function makes with one callee.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Use {
+    callee: Callee,
+    file: String,
+    function: String,
+    variable: String,
+}
+
 /// Findings of one cause become one. The order of the result is not defined.
 pub(crate) fn merge(findings: Vec<Finding>) -> Vec<Finding> {
     let (named, mut result) = findings.into_iter().partition::<Vec<_>, _>(|finding| statement(finding).is_some());
@@ -45,7 +59,31 @@ pub(crate) fn merge(findings: Vec<Finding>) -> Vec<Finding> {
         statements.entry(statement(&finding)).or_default().push(finding);
     }
     result.extend(statements.into_values().filter_map(one));
-    merge_callers(result)
+    merge_uses(merge_callers(result))
+}
+
+fn merge_uses(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut uses: BTreeMap<Option<Use>, Vec<Finding>> = BTreeMap::new();
+    for finding in findings {
+        uses.entry(use_of_callee(&finding)).or_default().push(finding);
+    }
+    let mut result = uses.remove(&None).unwrap_or_default();
+    for group in uses.into_values() {
+        match group.len() >= MIN_CALLS {
+            true => result.extend(one(group)),
+            false => result.extend(group),
+        }
+    }
+    result
+}
+
+fn use_of_callee(finding: &Finding) -> Option<Use> {
+    Some(Use {
+        callee: callee(finding)?,
+        file: finding.loss.file.clone(),
+        function: finding.loss.function.clone(),
+        variable: finding.variable.clone()?,
+    })
 }
 
 fn statement(finding: &Finding) -> Option<Statement> {
@@ -194,6 +232,17 @@ mod tests {
         assert_eq!(lines(4, 4), 1);
         assert_eq!(lines(4, 5), 4);
         assert_eq!(lines(2, 2), 2);
+    }
+
+    #[test]
+    fn one_variable_that_one_callee_fills_again_and_again() {
+        let filled = |line: u32, variable: &str| {
+            let chain = vec![Call { site: at("grow", 3), callee: "malloc()".to_owned() }];
+            Finding { chain, callers: 1, ..leak(line, line, variable) }
+        };
+        assert_eq!(merged(vec![filled(1, "p"), filled(2, "p"), filled(3, "p"), filled(4, "q")]).len(), 2);
+        assert_eq!(merged(vec![filled(1, "p"), filled(2, "p"), filled(3, "q")]).len(), 3);
+        assert_eq!(merged(vec![leak(1, 1, "p"), leak(2, 2, "p"), leak(3, 3, "p")]).len(), 3);
     }
 
     #[test]
