@@ -5,6 +5,7 @@ use caulk_memory::{AccessPath, Class, Offset, PathRoot, Relation};
 use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
 use caulk_summary::apply::{comes_back, take_part};
+use caulk_summary::birth::{enter, leave};
 use caulk_summary::{Action, AllocId, Case, Decision, Depth, Destination, Guard, Room, Subject, Summary};
 use caulk_useflow::CallEffect;
 use smallvec::smallvec;
@@ -13,6 +14,7 @@ use crate::at_site::AtSite;
 use crate::call::{Site, States};
 use crate::frame::{is_pointer, width_of};
 use crate::machine::Machine;
+use crate::made::Making;
 use crate::memory::Content;
 use crate::state::{Fate, State};
 use crate::symbols::{Key, Origin, Part};
@@ -222,10 +224,11 @@ impl Machine<'_> {
     ) -> Option<State> {
         let summary = &*effect.summary;
         let wanted = made.map(|(block, _)| block);
-        if let Some((block, case)) = made
-            && !self.has_what_it_needs(&mut state, site, result, case, &summary.instead_of(block))
-        {
-            return None;
+        if let Some((block, case)) = made {
+            let mut making = Making { machine: self, site, result, instead: summary.instead_of(block) };
+            if !enter(&mut making, &mut state, case) {
+                return None;
+            }
         }
         let mut written: Vec<(TermId, Class, Option<TermId>)> = Vec::new();
         for action in &summary.actions {
@@ -260,7 +263,10 @@ impl Machine<'_> {
             state.set(site.inst, result);
         }
         match made {
-            Some((_, case)) => self.finds_what_is_left(&mut state, site, result, case).then_some(state),
+            Some((_, case)) => {
+                let mut making = Making { machine: self, site, result, instead: Vec::new() };
+                leave(&mut making, &mut state, case).then_some(state)
+            }
             None => Some(state),
         }
     }

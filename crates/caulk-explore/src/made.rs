@@ -8,7 +8,8 @@ use caulk_program::FuncId;
 use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
 use caulk_summary::apply::takes_place;
-use caulk_summary::{Action, AllocId, Case, Decision, Destination, Event, Guard, Subject, Summary};
+use caulk_summary::birth::Maker;
+use caulk_summary::{Action, AllocId, Decision, Destination, Event, Guard, Subject, Summary};
 
 use crate::at_site::AtSite;
 use crate::call::{Site, States};
@@ -273,41 +274,6 @@ impl Machine<'_> {
         matches!(origin, Some(Origin::Param(_) | Origin::Local(_)))
     }
 
-    /// Assumes what must have been given, and what is given back, in a case in which a block is handed out. `instead`: where the caller may
-    /// have something that is used instead of it. False when that cannot be.
-    pub(crate) fn has_what_it_needs(
-        &mut self,
-        state: &mut State,
-        site: &Site<'_>,
-        result: Option<TermId>,
-        case: &Case,
-        instead: &[&AccessPath],
-    ) -> bool {
-        case.needs.iter().all(|(path, relation)| match self.path_value(state, site, result, path) {
-            // A caller that may give an object to be used does not want a new one, unless it is known that there is none.
-            Some(value) if *relation == Relation::ZERO && may_be_given(path, instead) && self.root(value).is_some() => {
-                let is_null = self.relation(value, *relation);
-                state.facts.implied(&self.pool, is_null) == Some(true)
-            }
-            Some(value) => self.assume(state, value, *relation) != Verdict::Contradiction,
-            None => true,
-        })
-    }
-
-    /// Assumes what the caller finds in its memory in that case, once the call is done. False when that cannot be.
-    pub(crate) fn finds_what_is_left(
-        &mut self,
-        state: &mut State,
-        site: &Site<'_>,
-        result: Option<TermId>,
-        case: &Case,
-    ) -> bool {
-        case.leaves.iter().all(|(path, relation)| match self.path_value(state, site, result, path) {
-            Some(value) => self.assume(state, value, *relation) != Verdict::Contradiction,
-            None => true,
-        })
-    }
-
     /// Whether a call that gives back no block says that memory is out. A file that cannot be opened is no such thing.
     pub(crate) fn fails_for_memory(&mut self, call: InstId) -> bool {
         let Some(effect) = self.effect(call) else { return true };
@@ -341,8 +307,43 @@ impl Machine<'_> {
     }
 }
 
-/// Whether what is found at a path may be used instead of a new block: the callee looks for one there, or behind it, or the caller gives it.
-fn may_be_given(path: &AccessPath, instead: &[&AccessPath]) -> bool {
-    let is_argument = matches!(path.root, PathRoot::Param(_)) && path.steps.is_empty();
-    is_argument || instead.iter().any(|place| !place.steps.is_empty() && place.leads_to(path))
+/// Stage two, as it follows a block from the call that makes it.
+pub(crate) struct Making<'m, 'a, 's> {
+    pub machine: &'m mut Machine<'a>,
+    pub site: &'s Site<'s>,
+    pub result: Option<TermId>,
+    /// Where the caller may have something that is used instead of a new block.
+    pub instead: Vec<&'s AccessPath>,
+}
+
+impl Making<'_, '_, '_> {
+    /// Whether what is found at a path may be used instead of a new block: the callee looks for one there, or behind it, or the caller gives it.
+    fn may_be_given(&self, path: &AccessPath) -> bool {
+        let is_argument = matches!(path.root, PathRoot::Param(_)) && path.steps.is_empty();
+        is_argument || self.instead.iter().any(|place| !place.steps.is_empty() && place.leads_to(path))
+    }
+}
+
+impl Maker for Making<'_, '_, '_> {
+    type Path = State;
+
+    fn number(&mut self, state: &State, value: &AccessPath) -> Option<i64> {
+        let value = self.machine.path_value(state, self.site, self.result, value)?;
+        self.machine.pool.as_const(value).map(|number| number as i64)
+    }
+
+    fn need(&mut self, state: &mut State, path: &AccessPath, relation: Relation) -> bool {
+        let Some(value) = self.machine.path_value(state, self.site, self.result, path) else { return true };
+        // A caller that may give an object to be used does not want a new one, unless it is known that there is none.
+        if relation == Relation::ZERO && self.may_be_given(path) && self.machine.root(value).is_some() {
+            let is_null = self.machine.relation(value, relation);
+            return state.facts.implied(&self.machine.pool, is_null) == Some(true);
+        }
+        self.machine.assume(state, value, relation) != Verdict::Contradiction
+    }
+
+    fn find(&mut self, state: &mut State, place: &AccessPath, relation: Relation) -> bool {
+        let value = self.machine.path_value(state, self.site, self.result, place);
+        value.is_none_or(|value| self.machine.assume(state, value, relation) != Verdict::Contradiction)
+    }
 }

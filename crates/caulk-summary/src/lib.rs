@@ -10,6 +10,7 @@
 
 mod action;
 pub mod apply;
+pub mod birth;
 mod case;
 mod decide;
 mod event;

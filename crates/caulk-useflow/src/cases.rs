@@ -3,6 +3,7 @@
 use caulk_ir::InstId;
 use caulk_memory::{AccessPath, Cell, Class, Offset, Relation};
 use caulk_summary::Case;
+use caulk_summary::birth::{Maker, enter, leave};
 
 use crate::fact_list::learn;
 use crate::facts::{FactList, Key, number_of};
@@ -29,13 +30,7 @@ pub(crate) fn start_in_cases(view: &mut View<'_>, cases: &[Case], before: FactLi
 
 /// Whether some case in which a call hands out a block is possible, as far as the arguments of the call tell by themselves.
 pub(crate) fn may_be_made(view: &mut View<'_>, call: InstId, cases: &[Case]) -> bool {
-    cases.iter().any(|case| {
-        let is_excluded = |(path, relation): &(AccessPath, Relation)| {
-            let Some(Resolved::Operand(operand)) = view.resolve(call, path) else { return false };
-            view.evident(operand).is_some_and(|known| known.contradicts(*relation))
-        };
-        !case.needs.iter().any(is_excluded) && !case.masks.iter().any(|mask| excludes(view, call, mask))
-    })
+    cases.iter().any(|case| enter(&mut ByArguments { view, call }, &mut (), case))
 }
 
 /// What must have been known before the call, and of its result. None: the case cannot be here. The second: it needs a null
@@ -46,33 +41,76 @@ fn facts_of_case(
     mut before: FactList,
     object: &mut Fresh,
 ) -> Option<(FactList, bool)> {
-    let call = object.call;
-    if case.masks.iter().any(|mask| excludes(view, call, mask)) {
-        return None;
-    }
-    let mut is_choice = false;
-    for (path, relation) in &case.needs {
-        let facts = given(view, call, path, *relation)?;
-        is_choice |= rests_on_null_parameter(view, &facts, &before);
-        for (key, relation) in facts {
-            if let Key::Loaded(cell) = view.keys.get(key)
-                && object.first.cells.contains(&cell)
-            {
-                note_filled(view, cell, relation, object);
-            }
-            if !learn(&mut before, (key, relation), view.config.max_facts) {
-                return None;
-            }
-        }
-    }
-    Some((before, is_choice))
+    let mut here = Here { view, object, is_choice: false };
+    enter(&mut here, &mut before, case).then_some((before, here.is_choice))
 }
 
-/// Whether the constant that a call passes has not the bits that are needed.
-fn excludes(view: &mut View<'_>, call: InstId, (path, mask, relation): &(AccessPath, i64, Relation)) -> bool {
-    let Some(Resolved::Operand(operand)) = view.resolve(call, path) else { return false };
-    let number = view.body.constant(operand).and_then(number_of);
-    number.is_some_and(|number| !relation.holds(number & mask))
+/// What the constants and addresses that a call passes tell by themselves.
+struct ByArguments<'v, 'a> {
+    view: &'v mut View<'a>,
+    call: InstId,
+}
+
+impl Maker for ByArguments<'_, '_> {
+    type Path = ();
+
+    fn number(&mut self, (): &(), value: &AccessPath) -> Option<i64> {
+        number_given(self.view, self.call, value)
+    }
+
+    fn need(&mut self, (): &mut (), value: &AccessPath, relation: Relation) -> bool {
+        let Some(Resolved::Operand(operand)) = self.view.resolve(self.call, value) else { return true };
+        self.view.evident(operand).is_none_or(|known| !known.contradicts(relation))
+    }
+
+    fn find(&mut self, (): &mut (), _: &AccessPath, _: Relation) -> bool {
+        true
+    }
+}
+
+/// What is known where an object is made.
+struct Here<'v, 'a> {
+    view: &'v mut View<'a>,
+    object: &'v mut Fresh,
+    /// A null is needed that the function's own caller would have to give.
+    is_choice: bool,
+}
+
+impl Maker for Here<'_, '_> {
+    type Path = FactList;
+
+    fn number(&mut self, _: &FactList, value: &AccessPath) -> Option<i64> {
+        number_given(self.view, self.object.call, value)
+    }
+
+    fn need(&mut self, before: &mut FactList, value: &AccessPath, relation: Relation) -> bool {
+        let Some(facts) = given(self.view, self.object.call, value, relation) else { return false };
+        self.is_choice |= rests_on_null_parameter(self.view, &facts, before);
+        facts.into_iter().all(|(key, relation)| {
+            if let Key::Loaded(cell) = self.view.keys.get(key)
+                && self.object.first.cells.contains(&cell)
+            {
+                note_filled(self.view, cell, relation, self.object);
+            }
+            learn(before, (key, relation), self.view.config.max_facts)
+        })
+    }
+
+    fn find(&mut self, after: &mut FactList, place: &AccessPath, relation: Relation) -> bool {
+        let Some(Resolved::Cell(cell)) = self.view.resolve(self.object.call, place) else { return true };
+        if !self.object.first.cells.contains(&cell) {
+            let key = self.view.keys.of_cell(cell);
+            after.retain(|fact| fact.0 != key);
+            learn(after, (key, relation), self.view.config.max_facts);
+        }
+        true
+    }
+}
+
+/// The constant that a call passes.
+fn number_given(view: &mut View<'_>, call: InstId, value: &AccessPath) -> Option<i64> {
+    let Some(Resolved::Operand(operand)) = view.resolve(call, value) else { return None };
+    view.body.constant(operand).and_then(number_of)
 }
 
 /// Remembers what the function's own caller must have left in the place that the object is put into.
@@ -87,19 +125,12 @@ fn note_filled(view: &mut View<'_>, cell: Cell, relation: Relation, object: &mut
 }
 
 /// What is known once the call is done.
-fn after_call(view: &mut View<'_>, case: &Case, mut facts: FactList, object: &Fresh) -> FactList {
+fn after_call(view: &mut View<'_>, case: &Case, mut facts: FactList, object: &mut Fresh) -> FactList {
     view.forget_written(object.call, &mut facts);
     // What was there before is not there any more, where the object itself is put.
     let is_filled = |key| matches!(view.keys.get(key), Key::Loaded(cell) if object.first.cells.contains(&cell));
     facts.retain(|fact| !is_filled(fact.0));
-    for (path, relation) in &case.leaves {
-        let Some(Resolved::Cell(cell)) = view.resolve(object.call, path) else { continue };
-        if !object.first.cells.contains(&cell) {
-            let key = view.keys.of_cell(cell);
-            facts.retain(|f| f.0 != key);
-            learn(&mut facts, (key, *relation), view.config.max_facts);
-        }
-    }
+    leave(&mut Here { view, object, is_choice: false }, &mut facts, case);
     if object.is_opaque {
         count_what_is_filled(view, object.call, &object.first.cells, &mut facts);
     }
