@@ -4,9 +4,10 @@ use caulk_memory::{AccessPath, PathRoot};
 use caulk_program::{FuncId, Program};
 use serde::Serialize;
 
-use crate::action::{Destination, Subject, Summary};
+use crate::action::{Destination, Subject};
 use crate::guard::Guard;
 use crate::print;
+use crate::summary::Summary;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

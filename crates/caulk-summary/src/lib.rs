@@ -18,11 +18,13 @@ mod guard;
 pub mod json;
 mod numbers;
 pub mod print;
+mod summary;
 
-pub use action::{Action, AllocId, Block, Depth, Destination, ParamCall, Subject, Summary, Throws};
+pub use action::{Action, AllocId, Block, Depth, Destination, ParamCall, Subject, Throws};
 pub use case::{Case, Known};
 pub use caulk_models::Room;
 pub use decide::{Answer, Caller, Decision, decide, decide_action};
 pub use event::Event;
 pub use guard::Guard;
 pub use numbers::{Asked, Assigned, Source};
+pub use summary::Summary;

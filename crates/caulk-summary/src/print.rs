@@ -3,9 +3,10 @@
 use caulk_memory::{AccessPath, Offset, PathRoot, PathStep};
 use caulk_program::{FuncId, Program};
 
-use crate::action::{Action, Destination, ParamCall, Subject, Summary};
+use crate::action::{Action, Destination, ParamCall, Subject};
 use crate::case::{Case, Known};
 use crate::guard::Guard;
+use crate::summary::Summary;
 
 /// An access path as the source would write it.
 pub fn path(program: &Program, function: FuncId, path: &AccessPath) -> String {

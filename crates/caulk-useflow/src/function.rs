@@ -7,14 +7,15 @@ use std::rc::Rc;
 
 use caulk_ir::{BinaryOp, Body, EntityVec, Inst, InstId, Operand, Outline, Step, Type, line_below};
 use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueId, ValueNode, ValueTable};
-use caulk_program::{CallKind, FuncId, Outcome, Program, copied_errnos};
+use caulk_program::{FuncId, Program, copied_errnos};
 use caulk_rules::Rule;
-use caulk_summary::{Action, Depth, Destination, Guard, Subject, Summary};
+use caulk_summary::{Guard, Summary};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::apart::Apart;
 use crate::asked_numbers::AssignedBy;
+use crate::call_effect::{CallEffect, effect_of};
 use crate::callbacks::{Special, special};
 use crate::config::UseflowConfig;
 use crate::exceptions::{Throwing, throwing_calls};
@@ -26,9 +27,7 @@ use crate::settled::settled_pointers;
 use crate::slots::Slot;
 use crate::stale::Answers;
 use crate::steps::Steps;
-use crate::summarize::copies_pointer;
 use crate::survey::Survey;
-use crate::targets::{add_common_results, combine};
 use crate::which_way::Ways;
 
 pub(crate) struct View<'a> {
@@ -77,14 +76,6 @@ pub(crate) struct View<'a> {
     pub mentions: OnceCell<FxHashMap<ValueId, Vec<InstId>>>,
     /// Cells of local variables that one address is stored to, and nothing else: see [`settled_pointers`].
     pub settled: FxHashMap<Cell, Option<Cell>>,
-}
-
-/// What a call does, as far as its targets agree.
-#[derive(Clone, Debug)]
-pub struct CallEffect<'a> {
-    pub summary: Cow<'a, Summary>,
-    /// Some target is not known at all: whatever it is given may be gone.
-    pub unknown: bool,
 }
 
 /// A view is the outline of the body, and what stage one knows besides.
@@ -385,62 +376,6 @@ fn stored_choices(body: &Body, values: &ValueTable) -> FxHashMap<ValueId, Vec<Ce
     choices
 }
 
-/// The effect of a call, as its targets' summaries tell. None: none that matters, or not known yet.
-pub fn effect_of<'a>(
-    program: &Program,
-    config: &UseflowConfig,
-    site: &caulk_program::CallSite,
-    summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
-) -> Option<CallEffect<'a>> {
-    let targets = program.targets(site);
-    if site.kind == CallKind::Assembly && site.outcome == Outcome::Resolved {
-        return None;
-    }
-    if targets.is_empty() || site.outcome == Outcome::Unresolved {
-        return Some(CallEffect { summary: Cow::Owned(Summary::default()), unknown: true });
-    }
-    let summaries: SmallVec<[&'a Summary; 4]> = targets.iter().filter_map(|&t| summary_of(t)).collect();
-    if summaries.len() < targets.len() && summaries.is_empty() {
-        // A component that is being computed: no effect yet. Calls with too many targets are no edges of the call graph, so theirs may
-        // never be known here.
-        let is_open = site.outcome != Outcome::Resolved;
-        return is_open.then(|| CallEffect { summary: Cow::Owned(Summary::default()), unknown: true });
-    }
-    let is_many = site.outcome == Outcome::Many || targets.len() > config.max_targets;
-    if is_many && targets.iter().all(|t| is_deleting_destructor(program.function(*t).symbol)) {
-        return Some(CallEffect { summary: Cow::Owned(deletes_this()), unknown: false });
-    }
-    let many = targets.len() > config.max_targets;
-    let summary = match summaries.as_slice() {
-        [only] => Cow::Borrowed(*only),
-        several => {
-            let mut summary = combine(several, many, &config.rules);
-            if site.kind == CallKind::Virtual && config.rules.is_on(Rule::CommonResults) {
-                // Those that only return null say nothing about what the others give.
-                let gives = |t: &&FuncId| !program.returns_null(**t);
-                let giving: SmallVec<[&'a Summary; 4]> =
-                    targets.iter().filter(gives).filter_map(|&t| summary_of(t)).collect();
-                config.rules.note(Rule::CommonResults, add_common_results(&giving, &mut summary));
-            }
-            Cow::Owned(summary)
-        }
-    };
-    // Where more may be called than was found, they may do anything to what they are given.
-    let effect = CallEffect { summary, unknown: site.outcome != Outcome::Resolved };
-    let tells = |s: &Summary| {
-        !s.demands.is_empty()
-            || !s.looks_behind.is_empty()
-            || s.nonnull_result
-            || s.result_inside.is_some()
-            || s.holding.is_some()
-            || !s.ensures.is_empty()
-            || !s.taken_by_throws.is_empty()
-            || !s.throw_needs.is_empty()
-    };
-    let says_something = |s: &Summary| !s.is_empty() || tells(s);
-    (effect.unknown || says_something(&effect.summary)).then_some(effect)
-}
-
 /// The calls that return zero where one of their arguments is zero.
 fn zero_keepers(program: &Program, id: FuncId, body: &Body) -> FxHashMap<InstId, SmallVec<[usize; 2]>> {
     let keepers = program.call_sites(id).iter().filter_map(|site| {
@@ -455,72 +390,4 @@ fn zero_keepers(program: &Program, id: FuncId, body: &Body) -> FxHashMap<InstId,
 
 fn is_method(symbol: &str) -> bool {
     symbol.starts_with("_ZN")
-}
-
-/// The destructor that `delete` calls through the table of virtual functions (Itanium C++ ABI 2.6.1): it frees its object.
-fn is_deleting_destructor(symbol: &str) -> bool {
-    symbol.starts_with("_ZN") && symbol.ends_with("D0Ev")
-}
-
-/// The object and what it owns are gone, whatever its class is.
-fn deletes_this() -> Summary {
-    let this = Subject::Value(AccessPath::root(PathRoot::Param(0)));
-    let freed = Action { subject: this, to: Destination::Free { deep: Depth::Deep }, guard: Guard::Always };
-    Summary { actions: vec![freed], impure: true, ..Summary::default() }
-}
-
-/// Whether a function can matter at all: it calls something with an effect, or moves pointers it was given.
-pub(crate) fn is_relevant(body: &Body, calls_matter: bool) -> bool {
-    calls_matter
-        || body.insts.values().any(|inst| match inst {
-            Inst::Store { ty: Type::Ptr | Type::Aggregate(_), value: Operand::Value(_), .. } => true,
-            // A method that only empties a field.
-            Inst::Store { ty: Type::Ptr, address: Operand::Value(address), .. } => {
-                matches!(root_of(body, *address), Inst::Param { .. })
-            }
-            Inst::Return { value: Some(Operand::Value(v)) } => {
-                matches!(body.insts[*v].result_type(), Type::Ptr | Type::Aggregate(_))
-            }
-            // A smart pointer that is moved.
-            Inst::Copy { dst: Operand::Value(to), src: Operand::Value(from), len } => {
-                let is_given = |address: InstId| matches!(root_of(body, address), Inst::Param { .. });
-                copies_pointer(body, *len) && is_given(*to) && is_given(*from)
-            }
-            Inst::Unknown { .. } => true,
-            _ => false,
-        })
-}
-
-/// Whether a body writes memory others can see, or calls something that does.
-pub(crate) fn is_impure<'a>(
-    program: &Program,
-    id: FuncId,
-    body: &Body,
-    summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
-) -> bool {
-    let is_local = |address: &Operand| address.value().is_some_and(|v| matches!(root_of(body, v), Inst::Local { .. }));
-    let writes = body.insts.values().any(|inst| match inst {
-        Inst::Store { address, .. } => !is_local(address),
-        Inst::Copy { dst, .. } | Inst::Fill { dst, .. } => !is_local(dst),
-        Inst::Load { volatile, .. } => *volatile,
-        Inst::Unknown { .. } => true,
-        _ => false,
-    });
-    writes
-        || program.call_sites(id).iter().any(|site| {
-            let targets = program.targets(site);
-            targets.is_empty() || targets.iter().any(|t| summary_of(*t).is_none_or(|s| s.impure))
-        })
-}
-
-/// What an address is computed from.
-fn root_of(body: &Body, mut value: InstId) -> &Inst {
-    loop {
-        match &body.insts[value] {
-            Inst::Address { base: Operand::Value(next), .. } | Inst::Cast { value: Operand::Value(next), .. } => {
-                value = *next;
-            }
-            root => return root,
-        }
-    }
 }

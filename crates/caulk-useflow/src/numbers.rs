@@ -8,7 +8,8 @@ use caulk_program::FuncId;
 use caulk_rules::Rule;
 use caulk_summary::{Asked, Assigned, Source, Summary};
 
-use crate::facts::{number_of, relation};
+use crate::conditions::relation;
+use crate::facts::number_of;
 use crate::summarize::World;
 
 /// Larger bodies are not looked at.

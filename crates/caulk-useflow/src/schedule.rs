@@ -15,7 +15,7 @@ use caulk_program::{FuncId, Marks, Names, Program};
 use caulk_rules::Rule;
 use caulk_summary::{Action, Guard, Subject, Summary};
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::adopted::Adopted;
@@ -30,12 +30,12 @@ use crate::destructors::unseen_by_destructors;
 use crate::dropped_elements::dropped_elements;
 use crate::emptied::emptied_fields;
 use crate::exceptions::{in_order, lets_out, throwing_calls};
-use crate::function::{is_impure, is_relevant};
 use crate::kept::{Keeping, Kept};
 use crate::library;
 use crate::numbers::note_numbers;
 use crate::overwrites::overwritten_slots;
 use crate::private_fields::lost_with_structures;
+use crate::relevance::{is_impure, is_relevant};
 use crate::shelves::empties_container;
 use crate::slot_table::SlotTable;
 use crate::summarize::{Report, World, summarize};
@@ -44,6 +44,7 @@ use crate::table_marks::TableMarks;
 use crate::uncaught::drop_uncaught;
 use crate::unlinked::left_nodes;
 use crate::variadic::add_taken_arguments;
+use crate::waves::{component_levels, waves};
 
 /// Stage one's result for a whole program.
 #[derive(Debug, Default)]
@@ -408,86 +409,6 @@ fn settle(program: &Program, function: FuncId, summary: &mut Summary) {
     let pointers = params.filter(|(_, p)| p.pointee.depth > 0).map(|(index, _)| PathRoot::Param(index as u32));
     let unsaid: BTreeSet<PathRoot> = pointers.filter(|root| !is_certain(*root)).collect();
     summary.give_to_unknown(&unsaid);
-}
-
-/// The functions of a component by level: calls go down, except those that close a cycle.
-fn component_levels(program: &Program, component: &[FuncId]) -> Vec<Vec<FuncId>> {
-    let members: FxHashSet<FuncId> = component.iter().copied().collect();
-    let mut level: FxHashMap<FuncId, usize> = FxHashMap::default();
-    let mut seen: FxHashSet<FuncId> = FxHashSet::default();
-    let inside = |f: FuncId| -> Vec<FuncId> { program.callees(f).filter(|c| members.contains(c)).collect() };
-    for &start in component {
-        if !seen.insert(start) {
-            continue;
-        }
-        let mut stack = vec![(start, inside(start), 0usize)];
-        while let Some((function, callees, next)) = stack.last_mut() {
-            if let Some(&callee) = callees.get(*next) {
-                *next += 1;
-                if seen.insert(callee) {
-                    let below = inside(callee);
-                    stack.push((callee, below, 0));
-                }
-                continue;
-            }
-            // A callee without a level yet is on the stack: the call closes a cycle.
-            let height = callees.iter().filter_map(|c| level.get(c)).map(|l| l + 1).max().unwrap_or(0);
-            level.insert(*function, height);
-            stack.pop();
-        }
-    }
-    let mut levels: Vec<Vec<FuncId>> = Vec::new();
-    for &function in component {
-        let height = level[&function];
-        if levels.len() <= height {
-            levels.resize_with(height + 1, Vec::new);
-        }
-        levels[height].push(function);
-    }
-    levels
-}
-
-/// Components by how far above the leaves they are.
-fn waves<'p>(program: &'p Program, given: &EntityVec<FuncId, Vec<FuncId>>) -> Vec<Vec<&'p [FuncId]>> {
-    /// Chains of functions that are given by name to one another are put in order this far.
-    const MAX_GIVEN: usize = 4;
-    let mut home: EntityVec<FuncId, usize> = vec![0; program.functions().len()].into();
-    for (index, component) in program.sccs().iter().enumerate() {
-        component.iter().for_each(|f| home[*f] = index);
-    }
-    let mut level: Vec<usize> = vec![0; program.sccs().len()];
-    let rounds = if given.values().all(Vec::is_empty) { 0 } else { MAX_GIVEN };
-    for _ in 0..rounds {
-        raise(program, &home, &mut level, &|f| &given[f]);
-    }
-    // Where that goes round in a circle, calls count.
-    raise(program, &home, &mut level, &|_| &[]);
-    let mut waves: Vec<Vec<&[FuncId]>> = Vec::new();
-    for (index, component) in program.sccs().iter().enumerate() {
-        if component.iter().all(|f| !program.has_body(*f)) {
-            continue;
-        }
-        let height = level[index];
-        if waves.len() <= height {
-            waves.resize_with(height + 1, Vec::new);
-        }
-        waves[height].push(component);
-    }
-    waves
-}
-
-/// Puts every component above all that it calls, and above what `besides` says.
-fn raise<'g>(
-    program: &Program,
-    home: &EntityVec<FuncId, usize>,
-    level: &mut [usize],
-    besides: &dyn Fn(FuncId) -> &'g [FuncId],
-) {
-    for (index, component) in program.sccs().iter().enumerate() {
-        let below = component.iter().flat_map(|f| program.callees(*f).chain(besides(*f).iter().copied()));
-        let homes = below.filter(|f| program.has_body(*f)).map(|f| home[f]).filter(|h| *h != index);
-        level[index] = homes.map(|h| level[h] + 1).max().unwrap_or(0).max(level[index]);
-    }
 }
 
 /// The summaries alone.

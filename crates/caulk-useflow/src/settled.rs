@@ -11,7 +11,8 @@ use caulk_summary::{Action, Destination, Guard, Subject};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use crate::function::{CallEffect, View};
+use crate::call_effect::CallEffect;
+use crate::function::View;
 
 /// Cells of local variables to which one address is stored and, but for null, nothing else: `info.content = &buffer`. None: several
 /// are.

@@ -8,7 +8,8 @@ use caulk_summary::{Destination, Guard, Subject};
 use serde::{Deserialize, Serialize};
 
 use crate::adopted::{Adoptions, adopted_parameter, note_given};
-use crate::function::{CallEffect, View};
+use crate::call_effect::CallEffect;
+use crate::function::View;
 use crate::indexed::{field_of_address, field_of_loaded};
 use crate::slots::Slot;
 

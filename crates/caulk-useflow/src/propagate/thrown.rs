@@ -8,7 +8,7 @@ use caulk_summary::{Action, Event, Subject, Throws};
 
 use super::{Propagation, Start, names};
 use crate::alternative::{Alternative, Status};
-use crate::function::CallEffect;
+use crate::call_effect::CallEffect;
 
 impl Propagation<'_, '_> {
     /// Where no object is followed: notes what is known at a call that may throw.

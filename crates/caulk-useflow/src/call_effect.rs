@@ -1,0 +1,88 @@
+//! What a call does, put together from the summaries of the functions that it may reach.
+
+use std::borrow::Cow;
+
+use caulk_memory::{AccessPath, PathRoot};
+use caulk_program::{CallKind, FuncId, Outcome, Program};
+use caulk_rules::Rule;
+use caulk_summary::{Action, Depth, Destination, Guard, Subject, Summary};
+use smallvec::SmallVec;
+
+use crate::config::UseflowConfig;
+use crate::targets::{add_common_results, combine};
+
+/// What a call does, as far as its targets agree.
+#[derive(Clone, Debug)]
+pub struct CallEffect<'a> {
+    pub summary: Cow<'a, Summary>,
+    /// Some target is not known at all: whatever it is given may be gone.
+    pub unknown: bool,
+}
+
+/// The effect of a call, as its targets' summaries tell. None: none that matters, or not known yet.
+pub fn effect_of<'a>(
+    program: &Program,
+    config: &UseflowConfig,
+    site: &caulk_program::CallSite,
+    summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
+) -> Option<CallEffect<'a>> {
+    let targets = program.targets(site);
+    if site.kind == CallKind::Assembly && site.outcome == Outcome::Resolved {
+        return None;
+    }
+    if targets.is_empty() || site.outcome == Outcome::Unresolved {
+        return Some(CallEffect { summary: Cow::Owned(Summary::default()), unknown: true });
+    }
+    let summaries: SmallVec<[&'a Summary; 4]> = targets.iter().filter_map(|&t| summary_of(t)).collect();
+    if summaries.len() < targets.len() && summaries.is_empty() {
+        // A component that is being computed: no effect yet. Calls with too many targets are no edges of the call graph, so theirs may
+        // never be known here.
+        let is_open = site.outcome != Outcome::Resolved;
+        return is_open.then(|| CallEffect { summary: Cow::Owned(Summary::default()), unknown: true });
+    }
+    let is_many = site.outcome == Outcome::Many || targets.len() > config.max_targets;
+    if is_many && targets.iter().all(|t| is_deleting_destructor(program.function(*t).symbol)) {
+        return Some(CallEffect { summary: Cow::Owned(deletes_this()), unknown: false });
+    }
+    let many = targets.len() > config.max_targets;
+    let summary = match summaries.as_slice() {
+        [only] => Cow::Borrowed(*only),
+        several => {
+            let mut summary = combine(several, many, &config.rules);
+            if site.kind == CallKind::Virtual && config.rules.is_on(Rule::CommonResults) {
+                // Those that only return null say nothing about what the others give.
+                let gives = |t: &&FuncId| !program.returns_null(**t);
+                let giving: SmallVec<[&'a Summary; 4]> =
+                    targets.iter().filter(gives).filter_map(|&t| summary_of(t)).collect();
+                config.rules.note(Rule::CommonResults, add_common_results(&giving, &mut summary));
+            }
+            Cow::Owned(summary)
+        }
+    };
+    // Where more may be called than was found, they may do anything to what they are given.
+    let effect = CallEffect { summary, unknown: site.outcome != Outcome::Resolved };
+    let tells = |s: &Summary| {
+        !s.demands.is_empty()
+            || !s.looks_behind.is_empty()
+            || s.nonnull_result
+            || s.result_inside.is_some()
+            || s.holding.is_some()
+            || !s.ensures.is_empty()
+            || !s.taken_by_throws.is_empty()
+            || !s.throw_needs.is_empty()
+    };
+    let says_something = |s: &Summary| !s.is_empty() || tells(s);
+    (effect.unknown || says_something(&effect.summary)).then_some(effect)
+}
+
+/// The destructor that `delete` calls through the table of virtual functions (Itanium C++ ABI 2.6.1): it frees its object.
+fn is_deleting_destructor(symbol: &str) -> bool {
+    symbol.starts_with("_ZN") && symbol.ends_with("D0Ev")
+}
+
+/// The object and what it owns are gone, whatever its class is.
+fn deletes_this() -> Summary {
+    let this = Subject::Value(AccessPath::root(PathRoot::Param(0)));
+    let freed = Action { subject: this, to: Destination::Free { deep: Depth::Deep }, guard: Guard::Always };
+    Summary { actions: vec![freed], impure: true, ..Summary::default() }
+}
