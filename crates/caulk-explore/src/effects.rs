@@ -266,10 +266,10 @@ fn effect_of(machine: &mut Machine<'_>, end: &End) -> Effect {
     let fates: Vec<(TermId, Fate)> = state.fates.iter().filter(|(r, f)| matters(r, f)).collect();
     let zero = machine.pool.constant(64, 0);
     let mut failed = !state.failures.is_empty();
-    for (_, result) in &state.allocations {
+    for (call, result) in &state.allocations {
         if machine.pool.width(*result) == 64 {
             let is_null = machine.pool.eq(*result, zero);
-            failed |= state.facts.implied(&machine.pool, is_null) == Some(true);
+            failed |= state.facts.implied(&machine.pool, is_null) == Some(true) && !machine.may_refuse(*call);
         }
     }
     let copies = state.copies.to_vec();

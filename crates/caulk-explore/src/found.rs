@@ -97,7 +97,7 @@ impl Search<'_, '_> {
             let zero = machine.pool.constant(64, 0);
             if machine.pool.width(*result) == 64 && Some(*result) != state.tracked {
                 let is_null = machine.pool.eq(*result, zero);
-                if state.facts.implied(&machine.pool, is_null) == Some(true) {
+                if state.facts.implied(&machine.pool, is_null) == Some(true) && !machine.may_refuse(*call) {
                     failed.push(*call);
                 }
             }

@@ -146,7 +146,8 @@ impl Machine<'_> {
     }
 
     /// Whether the callee stored something is worth two paths where the result or an argument decides it, and the store makes room for
-    /// itself by taking the object's place. Without an object to follow, every block that may be made for the caller is worth them.
+    /// itself by taking the object's place. Without an object to follow, every block that may be made for the caller is worth them, and
+    /// so is whatever else may be the object of a caller: it has an owner on one of the paths only.
     pub(crate) fn split_by_stores(
         &mut self,
         states: States,
@@ -163,7 +164,7 @@ impl Machine<'_> {
             let mut next = States::new();
             for mut state in states {
                 let matters = match self.follows_all {
-                    true => matches!(action.subject, Subject::Alloc(_)),
+                    true => self.moves_callers_object(&state, site, result, &action.subject),
                     false => takes_place(&mut AtSite::new(self, site, result, summary), &state, summary, index),
                 };
                 if matters && let Decision::If(condition, otherwise) = self.decide(&state, site, result, &action.guard)
@@ -181,6 +182,23 @@ impl Machine<'_> {
             states = next;
         }
         states
+    }
+
+    /// Whether what a callee puts somewhere is new, or may be what a caller follows.
+    fn moves_callers_object(
+        &mut self,
+        state: &State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        subject: &Subject,
+    ) -> bool {
+        match subject {
+            Subject::Alloc(_) => true,
+            Subject::Value(path) => {
+                let root = self.path_value(state, site, result, path).and_then(|value| self.root(value));
+                root.is_some_and(|root| self.is_object(root))
+            }
+        }
     }
 
     /// A block the callee made and put somewhere. False: it was wanted, and cannot be.
@@ -285,6 +303,11 @@ impl Machine<'_> {
             _ => false,
         };
         !effect.summary.actions.iter().any(is_opened)
+    }
+
+    /// Whether a call may give back null for reasons of its own, and the program asks for that: then null does not say that memory is out.
+    pub(crate) fn may_refuse(&mut self, call: InstId) -> bool {
+        self.frame.is_tested[call] && self.effect(call).is_some_and(|effect| effect.summary.null_otherwise)
     }
 
     fn keep_nonnull(&mut self, state: &mut State, address: TermId) -> bool {

@@ -279,7 +279,7 @@ impl Machine<'_> {
     }
 
     /// A block of this function, or something it was given.
-    fn is_object(&self, root: TermId) -> bool {
+    pub(crate) fn is_object(&self, root: TermId) -> bool {
         matches!(self.origin(root), Origin::Block(_) | Origin::Param(_))
     }
 

@@ -36,6 +36,8 @@ pub struct Summary {
     pub assigns: Vec<Assigned>,
     /// Never returns null.
     pub nonnull_result: bool,
+    /// Gives back a block, and null where it refuses to make one: null does not say that memory is out.
+    pub null_otherwise: bool,
     /// Says all there is to know, whatever the body is like: a model, where there is a body as well.
     pub is_model: bool,
     /// The result points into what this argument points to, at this offset: `T *&ref() { return field; }`.

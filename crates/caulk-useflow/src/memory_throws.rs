@@ -38,7 +38,7 @@ pub(crate) fn is_for_memory<'a>(
 }
 
 /// The value that is null where control goes from one block to another.
-fn null_on_edge(body: &Body, from: BlockId, to: BlockId) -> Option<Operand> {
+pub(crate) fn null_on_edge(body: &Body, from: BlockId, to: BlockId) -> Option<Operand> {
     let Inst::Branch { cond, then, other } = body.terminator(from) else { return None };
     let Inst::Compare { op, lhs, rhs, .. } = &body.insts[cond.value()?] else { return None };
     let is_null = |operand: Operand| body.constant(operand).is_some_and(|constant| constant.is_zero());

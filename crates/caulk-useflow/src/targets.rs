@@ -26,6 +26,7 @@ pub(crate) fn combine(summaries: &[&Summary], many: bool, rules: &Rules) -> Summ
         throws: summaries.iter().map(|s| s.throws).min().unwrap_or_default(),
         taken_by_throws: taken_by_throws.into_iter().collect(),
         nonnull_result: summaries.iter().all(|s| s.nonnull_result),
+        null_otherwise: summaries.iter().any(|s| s.null_otherwise),
         result_inside: first.result_inside.filter(|known| rest.iter().all(|s| s.result_inside == Some(*known))),
         impure: true,
         cut: summaries.iter().any(|s| s.cut),

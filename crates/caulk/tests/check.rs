@@ -257,6 +257,24 @@ fn a_file_that_cannot_be_opened_is_no_failed_allocation() {
     assert_eq!(["tested", "show", "hide", "only"].map(names), [1, 1, 1, 0]);
 }
 
+/// `make` refuses small sizes, and is too large to be executed.
+fn refuses() -> String {
+    let steps: String = (1..40).map(|i| format!("    if (n > {i}) sum += weigh(n * {i}, sum);\n")).collect();
+    format!(
+        "#include <stdlib.h>\nint weigh(int, int);\nchar *make(int n) {{\n    int sum = 0;\n    if (n < 9)\n        return NULL;\n{steps}    \
+        char *p = malloc(sum);\n    if (!p)\n        abort();\n    return p;\n}}\n\
+        int f(int n) {{\n    char *keep = malloc(8);\n    if (!keep)\n        return -1;\n    char *p = make(n);\n    if (!p)\n        \
+        return -1;\n    free(p);\n    free(keep);\n    return 0;\n}}\n"
+    )
+}
+
+#[test]
+fn a_function_that_refuses_is_no_failed_allocation() {
+    let project = Project::new(&[("a.c", &refuses())]);
+    let names = |which: &str| found(&project, &["a.c", "--alloc-failure", which]).len();
+    assert_eq!(["tested", "show", "hide", "only"].map(names), [1, 1, 1, 0]);
+}
+
 #[test]
 fn levels() {
     let source = "#include <stdlib.h>\nint f(int n) {\n    char *p = malloc(n);\n    if (n == 1)\n        return 1;\n    \

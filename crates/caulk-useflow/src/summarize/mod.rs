@@ -28,6 +28,7 @@ use crate::throw_needs::limit_throws;
 use crate::unlinked::Unlink;
 
 use self::hand_out::Owners;
+use self::refusals::gives_null_otherwise;
 use self::results::always_returned;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,7 @@ mod copied;
 mod ends;
 mod given;
 mod hand_out;
+mod refusals;
 mod resets;
 mod results;
 mod stored;
@@ -189,6 +191,7 @@ impl<'a> Summarizer<'a> {
                 && a.guard == Guard::Always
                 && a.to == Destination::Store(AccessPath::root(PathRoot::Return))
         });
+        summary.null_otherwise = !summary.nonnull_result && summary.returns_fresh() && gives_null_otherwise(&self.view);
         summary.result_inside = result_inside(&self.view);
         if summary.actions.iter().any(|action| matches!(action.guard, Guard::Told(..))) {
             summary.ensures = always_returned(self.view.body);
