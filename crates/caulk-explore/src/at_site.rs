@@ -64,6 +64,14 @@ impl Domain for AtSite<'_, '_, '_> {
 
     const FOLLOWS_SPLIT: bool = true;
 
+    fn follows_object(&self, _: &State) -> bool {
+        !self.machine.follows_all
+    }
+
+    fn is_of_interest(&mut self, state: &State, subject: &Subject) -> bool {
+        self.machine.moves_callers_object(state, self.site, self.result, subject)
+    }
+
     fn assume(&mut self, state: &mut State, condition: TermId) -> bool {
         state.facts.assume(&mut self.machine.pool, condition) == Verdict::Consistent
     }
@@ -114,6 +122,10 @@ impl Domain for AtSite<'_, '_, '_> {
             Decision::Yes | Decision::If(..) if is_seen => Decision::No,
             decision => decision,
         }
+    }
+
+    fn decide_guard(&mut self, state: &State, guard: &Guard) -> Decision<TermId> {
+        self.machine.decide(state, self.site, self.result, guard)
     }
 
     fn is_left_inside(&mut self, state: &State, action: &Action, deep: &Depth) -> bool {

@@ -7,8 +7,8 @@ use caulk_memory::{AccessPath, Class, Offset, PathRoot, Relation};
 use caulk_program::FuncId;
 use caulk_rules::Rule;
 use caulk_solver::{TermId, Verdict};
-use caulk_summary::apply::takes_place;
-use caulk_summary::birth::Maker;
+use caulk_summary::apply::part_by_store;
+use caulk_summary::birth::{Maker, Receiver, hand_out};
 use caulk_summary::{Action, AllocId, Decision, Destination, Event, Guard, Subject, Summary};
 
 use crate::at_site::AtSite;
@@ -145,9 +145,7 @@ impl Machine<'_> {
         state.memory.iter().any(|(_, content)| content.holder == Some(object) && is_counted(content.class))
     }
 
-    /// Whether the callee stored something is worth two paths where the result or an argument decides it, and the store makes room for
-    /// itself by taking the object's place. Without an object to follow, every block that may be made for the caller is worth them, and
-    /// so is whatever else may be the object of a caller: it has an owner on one of the paths only.
+    /// The paths that are left of those that a call comes back on, when each store of the callee that decides has parted them.
     pub(crate) fn split_by_stores(
         &mut self,
         states: States,
@@ -156,28 +154,14 @@ impl Machine<'_> {
         summary: &Summary,
     ) -> States {
         let mut states = states;
-        for (index, action) in summary.actions.iter().enumerate() {
-            let Destination::Store(to) = &action.to else { continue };
-            if to.steps.is_empty() {
-                continue;
-            }
+        for index in 0..summary.actions.len() {
             let mut next = States::new();
             for mut state in states {
-                let matters = match self.follows_all {
-                    true => self.moves_callers_object(&state, site, result, &action.subject),
-                    false => takes_place(&mut AtSite::new(self, site, result, summary), &state, summary, index),
-                };
-                if matters && let Decision::If(condition, otherwise) = self.decide(&state, site, result, &action.guard)
-                {
-                    let mut made = state.clone();
-                    if made.facts.assume(&mut self.pool, condition) == Verdict::Consistent {
-                        next.push(made);
-                    }
-                    if !self.may_be(&mut state, otherwise) {
-                        continue;
-                    }
-                }
-                next.push(state);
+                let mut at_site = AtSite::new(self, site, result, summary);
+                let parted = part_by_store(&mut at_site, &mut state, summary, index);
+                let may_be_left = parted.as_ref().is_none_or(|parted| parted.may_be_left);
+                next.extend(parted.and_then(|parted| parted.stored));
+                next.extend(may_be_left.then_some(state));
             }
             states = next;
         }
@@ -185,7 +169,7 @@ impl Machine<'_> {
     }
 
     /// Whether what a callee puts somewhere is new, or may be what a caller follows.
-    fn moves_callers_object(
+    pub(crate) fn moves_callers_object(
         &mut self,
         state: &State,
         site: &Site<'_>,
@@ -217,20 +201,18 @@ impl Machine<'_> {
     ) -> bool {
         let is_wanted = wanted == Some(block)
             && state.tracked.is_none_or(|t| Some(t) == self.block_address(site, result, is_returned, block));
-        let decision = self.decide(state, site, result, &action.guard);
-        let is_refused = matches!(decision, Decision::No);
-        let happens = match (is_wanted, decision) {
-            (true, Decision::If(condition, _)) => {
-                if state.facts.assume(&mut self.pool, condition) == Verdict::Contradiction {
-                    return false;
-                }
-                true
+        let mut is_refused = false;
+        let happens = if is_wanted {
+            let mut making = Making { machine: self, site, result, instead: Vec::new() };
+            if !hand_out(&mut making, state, action) {
+                return false;
             }
-            (true, Decision::No) => return false,
-            (true, _) | (false, Decision::Yes) => true,
+            true
+        } else {
+            let decision = self.decide(state, site, result, &action.guard);
+            is_refused = matches!(decision, Decision::No);
             // The result is the block or null; asking later tells.
-            (false, Decision::If(..)) if to.steps.is_empty() => true,
-            (false, _) => false,
+            matches!(decision, Decision::Yes) || (matches!(decision, Decision::If(..)) && to.steps.is_empty())
         };
         let Some(address) = self.block_address(site, result, is_returned, block) else { return true };
         if to.steps.is_empty() {
@@ -345,6 +327,28 @@ impl Making<'_, '_, '_> {
         let is_argument = matches!(path.root, PathRoot::Param(_)) && path.steps.is_empty();
         is_argument || self.instead.iter().any(|place| !place.steps.is_empty() && place.leads_to(path))
     }
+}
+
+impl Receiver for Making<'_, '_, '_> {
+    type Path = State;
+
+    fn told(&mut self, state: &mut State, relation: Relation, _: Option<Relation>) -> bool {
+        self.result.is_none_or(|result| self.machine.assume(state, result, relation) != Verdict::Contradiction)
+    }
+
+    fn given(&mut self, state: &mut State, value: &AccessPath, relation: Relation) -> bool {
+        self.find(state, value, relation)
+    }
+
+    fn is_excluded(&mut self, state: &State, value: &AccessPath, relation: Relation) -> bool {
+        let Some(value) = self.machine.path_value(state, self.site, self.result, value) else { return false };
+        let condition = self.machine.relation(value, relation);
+        state.facts.implied(&self.machine.pool, condition) == Some(false)
+    }
+
+    fn is_there(&mut self) {}
+
+    fn may_be_there(&mut self, _: &Action) {}
 }
 
 impl Maker for Making<'_, '_, '_> {

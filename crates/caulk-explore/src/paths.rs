@@ -94,11 +94,6 @@ impl Machine<'_> {
         caulk_summary::decide_action(&mut OnPath { machine: self, state, site, result }, action)
     }
 
-    /// Assumes that something that decides did not hold. False when it must.
-    pub(crate) fn may_be(&mut self, state: &mut State, otherwise: Option<TermId>) -> bool {
-        otherwise.is_none_or(|other| state.facts.assume(&mut self.pool, other) == Verdict::Consistent)
-    }
-
     pub(crate) fn assume(&mut self, state: &mut State, value: TermId, relation: Relation) -> Verdict {
         let condition = self.relation(value, relation);
         state.facts.assume(&mut self.pool, condition)

@@ -7,7 +7,7 @@ use caulk_memory::{AccessPath, PathRoot, Relation};
 use smallvec::SmallVec;
 
 use crate::decide::{Answer, Decision};
-use crate::{Action, AllocId, Case, Depth, Destination, Subject, Summary};
+use crate::{Action, AllocId, Case, Depth, Destination, Guard, Subject, Summary};
 
 /// How the value that an action is about stands to the object that is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,12 @@ pub trait Domain {
     /// where it was put for certain; but then it is not kept.
     const FOLLOWS_SPLIT: bool;
 
+    /// Whether one object is followed. Without one, all that the callee makes or is given is of interest.
+    fn follows_object(&self, path: &Self::Path) -> bool;
+
+    /// Without an object to follow: whether what the callee puts somewhere is new, or may be what a caller follows.
+    fn is_of_interest(&mut self, path: &Self::Path, subject: &Subject) -> bool;
+
     /// Assumes something. False where that cannot be.
     fn assume(&mut self, path: &mut Self::Path, condition: Self::Condition) -> bool;
 
@@ -78,6 +84,9 @@ pub trait Domain {
 
     /// Whether an action happens on a path.
     fn decide(&mut self, path: &Self::Path, part: Part, action: &Action) -> Decision<Self::Condition>;
+
+    /// Whether what a callee does under a guard happens on a path.
+    fn decide_guard(&mut self, path: &Self::Path, guard: &Guard) -> Decision<Self::Condition>;
 
     /// Whether a callee that frees what leads to the object does not get to it.
     fn is_left_inside(&mut self, path: &Self::Path, action: &Action, deep: &Depth) -> bool;
@@ -188,7 +197,7 @@ pub fn perform<D: Domain>(domain: &mut D, path: &mut D::Path, part: Part, action
 }
 
 /// Whether a store of the callee, the `index`-th of its actions, takes the place of the object if it happens.
-pub fn takes_place<D: Domain>(domain: &mut D, path: &D::Path, summary: &Summary, index: usize) -> bool {
+fn takes_place<D: Domain>(domain: &mut D, path: &D::Path, summary: &Summary, index: usize) -> bool {
     let action = &summary.actions[index];
     let Destination::Store(to) = &action.to else { return false };
     !to.steps.is_empty()
@@ -198,6 +207,43 @@ pub fn takes_place<D: Domain>(domain: &mut D, path: &D::Path, summary: &Summary,
             Subject::Alloc(block) => may_be_made(domain, path, summary, *block),
             Subject::Value(_) => !domain.moves_object(path, index, action),
         }
+}
+
+/// A path that a store of the callee parts in two. One of them may be impossible.
+pub struct Parted<P> {
+    /// Where the store happens.
+    pub stored: Option<P>,
+    /// The path itself, where it does not, can be.
+    pub may_be_left: bool,
+}
+
+/// Parts a path in two where the result or an argument decides whether a store, the `index`-th action of the callee, happens, and makes room for
+/// itself by taking the object's place. Without an object to follow, every block that may be made for the caller is worth two paths, and so is
+/// whatever else may be the object of a caller: it has an owner on one of the paths only.
+pub fn part_by_store<D: Domain>(
+    domain: &mut D,
+    path: &mut D::Path,
+    summary: &Summary,
+    index: usize,
+) -> Option<Parted<D::Path>> {
+    let action = &summary.actions[index];
+    let is_worth_it = match domain.follows_object(path) {
+        true => takes_place(domain, path, summary, index),
+        false => is_in_memory(action) && domain.is_of_interest(path, &action.subject),
+    };
+    if !is_worth_it {
+        return None;
+    }
+    let Decision::If(condition, otherwise) = domain.decide_guard(path, &action.guard) else { return None };
+    let mut stored = path.clone();
+    let stored = domain.assume(&mut stored, condition).then_some(stored);
+    let may_be_left = otherwise.is_none_or(|not| domain.assume(path, not));
+    Some(Parted { stored, may_be_left })
+}
+
+/// Whether an action puts something into memory.
+fn is_in_memory(action: &Action) -> bool {
+    matches!(&action.to, Destination::Store(to) if !to.steps.is_empty())
 }
 
 /// Whether what a callee needs to make a block may have been given.
@@ -222,6 +268,7 @@ mod tests {
         is_left_inside: bool,
         is_in_itself: bool,
         lingers: bool,
+        follows_all: bool,
     }
 
     impl Domain for Words {
@@ -229,6 +276,14 @@ mod tests {
         type Condition = bool;
 
         const FOLLOWS_SPLIT: bool = true;
+
+        fn follows_object(&self, _: &Path) -> bool {
+            !self.follows_all
+        }
+
+        fn is_of_interest(&mut self, _: &Path, subject: &Subject) -> bool {
+            matches!(subject, Subject::Alloc(_))
+        }
 
         fn assume(&mut self, path: &mut Path, condition: bool) -> bool {
             path.push(format!("told {condition}"));
@@ -254,8 +309,12 @@ mod tests {
             self.is_in_itself
         }
 
-        fn decide(&mut self, _: &Path, _: Part, action: &Action) -> Decision<bool> {
-            match action.guard {
+        fn decide(&mut self, path: &Path, _: Part, action: &Action) -> Decision<bool> {
+            self.decide_guard(path, &action.guard)
+        }
+
+        fn decide_guard(&mut self, _: &Path, guard: &Guard) -> Decision<bool> {
+            match guard {
                 Guard::Told(..) => Decision::If(true, Some(false)),
                 Guard::Always => Decision::Yes,
                 _ => Decision::Hidden(None),
@@ -392,6 +451,24 @@ mod tests {
         assert!(takes(vec![store(2, 1)]));
         assert!(!takes(vec![store(2, 3)]), "held elsewhere");
         assert!(!takes(vec![store(0, 1)]), "the object itself");
+    }
+
+    #[test]
+    fn a_store_that_takes_the_place_of_the_object_parts_the_path() {
+        let store = |guard| {
+            let to = Destination::Store(parameter(1).then(caulk_memory::Offset::ZERO, None));
+            Summary { actions: vec![action(2, to, guard)], ..Summary::default() }
+        };
+        let mut left = Path::new();
+        let parted = part_by_store(&mut Words::default(), &mut left, &store(told()), 0).expect("the result tells");
+        assert_eq!((parted.stored, parted.may_be_left), (Some(vec!["told true".to_owned()]), true));
+        assert_eq!(left, ["told false"]);
+        for summary in [store(Guard::Always), store(Guard::Hidden)] {
+            assert!(part_by_store(&mut Words::default(), &mut Path::new(), &summary, 0).is_none());
+        }
+        // Without an object, only blocks that are made for the caller are of interest.
+        let mut words = Words { follows_all: true, ..Words::default() };
+        assert!(part_by_store(&mut words, &mut Path::new(), &store(told()), 0).is_none());
     }
 
     #[test]

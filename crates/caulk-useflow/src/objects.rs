@@ -6,7 +6,8 @@ use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueId, ValueN
 use caulk_models::FamilyId;
 use caulk_program::{FuncId, is_destructor};
 use caulk_rules::Rule;
-use caulk_summary::{AllocId, Destination, Event, Guard, Subject, Summary};
+use caulk_summary::birth::{Receiver, hand_out};
+use caulk_summary::{Action, AllocId, Destination, Event, Guard, Subject, Summary};
 use rustc_hash::FxHashSet;
 
 use crate::alternative::Alternative;
@@ -116,10 +117,6 @@ fn fresh_block(
         first: Alternative::new(event),
         starts: Vec::new(),
     };
-    // The further away what surely allocates, the less is left of the conditions on the way to it.
-    let is_near = usize::from(object.doubt) <= view.config.max_opaque_chain;
-    let is_near = is_near && view.config.rules.is_on(Rule::OpaqueBlocks);
-    let is_sole = view.config.rules.is_on(Rule::SoleResults) && is_only_returned(summary, id);
     for action in &summary.actions {
         if action.subject != Subject::Alloc(id) {
             continue;
@@ -128,39 +125,8 @@ fn fresh_block(
         if !place(view, call, to, &mut object) {
             continue;
         }
-        match &action.guard {
-            Guard::Always => object.hidden = false,
-            Guard::Told(relation, otherwise) => {
-                object.hidden = false;
-                object.told = Some(*relation);
-                object.otherwise = *otherwise;
-            }
-            Guard::Given(path, relation) => {
-                let fact = given(view, call, path, *relation)?;
-                object.hidden = false;
-                object.is_callers_choice = rests_on_null_parameter(view, &fact, &before);
-                object.failure = fact.first().and_then(|f| Some((f.0, f.1.negate()?)));
-                if !fact.into_iter().all(|fact| learn(&mut before, fact, view.config.max_facts)) {
-                    return None;
-                }
-            }
-            // Whether it comes to be nothing here can tell: it may (the design's "two directions of doubt"). Not so where a bound
-            // kept the callee from being understood (an out-pointer is understood well enough), or where a result may be of several
-            // kinds.
-            Guard::Hidden | Guard::Limited(..)
-                if is_callers_memory(to) && (!summary.cut || is_out_pointer(to)) && is_near =>
-            {
-                object.hidden = false;
-                object.is_opaque = true;
-                view.config.rules.note(Rule::OpaqueBlocks, 1);
-            }
-            // A result that is sometimes a block of the caller's own, where nothing else ever holds that block.
-            Guard::Hidden if is_near && is_sole && !summary.cut => {
-                object.hidden = false;
-                object.is_opaque = true;
-                view.config.rules.note(Rule::SoleResults, 1);
-            }
-            Guard::Hidden | Guard::Limited(..) | Guard::Unsure => {}
+        if !hand_out(&mut Handed { view, object: &mut object, summary }, &mut before, action) {
+            return None;
         }
     }
     let own = object.first.has_name(call).then(|| view.values.of_inst(call)).flatten();
@@ -175,6 +141,70 @@ fn fresh_block(
     }
     start_in_cases(view, &block.cases, before, &mut object);
     (!object.starts.is_empty()).then_some(object)
+}
+
+/// Stage one, as it is handed the object from the call that makes it.
+struct Handed<'v, 'a> {
+    view: &'v mut View<'a>,
+    object: &'v mut Fresh,
+    summary: &'v Summary,
+}
+
+impl Handed<'_, '_> {
+    /// The object is followed as if it were there.
+    fn follow(&mut self, rule: Rule) {
+        self.object.hidden = false;
+        self.object.is_opaque = true;
+        self.view.config.rules.note(rule, 1);
+    }
+}
+
+impl Receiver for Handed<'_, '_> {
+    type Path = FactList;
+
+    fn told(&mut self, _: &mut FactList, relation: Relation, otherwise: Option<Relation>) -> bool {
+        self.object.hidden = false;
+        self.object.told = Some(relation);
+        self.object.otherwise = otherwise;
+        true
+    }
+
+    fn given(&mut self, before: &mut FactList, value: &AccessPath, relation: Relation) -> bool {
+        let Some(facts) = given(self.view, self.object.call, value, relation) else { return false };
+        self.object.hidden = false;
+        self.object.is_callers_choice = rests_on_null_parameter(self.view, &facts, before);
+        self.object.failure = facts.first().and_then(|f| Some((f.0, f.1.negate()?)));
+        facts.into_iter().all(|fact| learn(before, fact, self.view.config.max_facts))
+    }
+
+    fn is_excluded(&mut self, _: &FactList, value: &AccessPath, relation: Relation) -> bool {
+        let Some(Resolved::Operand(operand)) = self.view.resolve(self.object.call, value) else { return false };
+        self.view.evident(operand).is_some_and(|known| known.contradicts(relation))
+    }
+
+    fn is_there(&mut self) {
+        self.object.hidden = false;
+    }
+
+    /// It may be (the design's "two directions of doubt"). Not so where a bound kept the callee from being understood (an out-pointer is
+    /// understood well enough), or where a result may be of several kinds.
+    fn may_be_there(&mut self, action: &Action) {
+        let Destination::Store(to) = &action.to else { return };
+        // The further away what surely allocates, the less is left of the conditions on the way to it.
+        let config = self.view.config;
+        let is_near = usize::from(self.object.doubt) <= config.max_opaque_chain;
+        if action.guard == Guard::Unsure || !is_near || !config.rules.is_on(Rule::OpaqueBlocks) {
+            return;
+        }
+        let is_cut = self.summary.cut;
+        // A result that is sometimes a block of the caller's own, where nothing else ever holds that block.
+        let is_sole = || config.rules.is_on(Rule::SoleResults) && is_only_returned(self.summary, self.object.block);
+        if is_callers_memory(to) && (!is_cut || is_out_pointer(to)) {
+            self.follow(Rule::OpaqueBlocks);
+        } else if action.guard == Guard::Hidden && !is_cut && is_sole() {
+            self.follow(Rule::SoleResults);
+        }
+    }
 }
 
 /// How many calls are on the way to what surely allocates, this one included if nothing tells whether it hands the block out.

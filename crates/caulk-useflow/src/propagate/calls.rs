@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 
 use caulk_ir::{InstId, Operand};
 use caulk_memory::{AccessPath, Cell, Offset, Relation, ValueId, ValueNode};
-use caulk_summary::apply::{Paths, comes_back, take_part, takes_place};
+use caulk_summary::apply::{Paths, comes_back, part_by_store, take_part};
 use caulk_summary::{Action, Decision, Depth, Destination, Event, Guard, Subject, Summary};
 use smallvec::SmallVec;
 
@@ -306,22 +306,20 @@ impl Propagation<'_, '_> {
             is_moved |= moves_object && action.guard == Guard::Always;
             if self.surely_happens(inst, &action.guard, current) {
                 self.overwrite(inst, to, moves_object, current);
-            } else if takes_place(&mut OnCall::new(self, inst, summary, Some(&moves)), current, summary, index)
-                && let Decision::If(fact, otherwise) = self.decide(inst, &action.guard, current)
-            {
-                // The result will tell whether the variable has something else now.
-                let max = self.view.config.max_facts;
-                let mut taken = current.clone();
-                if learn(&mut taken.facts, fact, max) {
-                    let rests_on_hidden = taken.rests_on_hidden;
-                    self.overwrite(inst, to, false, &mut taken);
-                    // What the callee puts there, and when, is known for certain.
-                    taken.rests_on_hidden = rests_on_hidden;
-                    split.push(taken);
-                }
-                if otherwise.is_some_and(|not| !learn(&mut current.facts, not, max)) {
-                    return false;
-                }
+                continue;
+            }
+            let mut call = OnCall::new(self, inst, summary, Some(&moves));
+            let Some(parted) = part_by_store(&mut call, current, summary, index) else { continue };
+            // The result will tell whether the variable has something else now.
+            if let Some(mut stored) = parted.stored {
+                let rests_on_hidden = stored.rests_on_hidden;
+                self.overwrite(inst, to, false, &mut stored);
+                // What the callee puts there, and when, is known for certain.
+                stored.rests_on_hidden = rests_on_hidden;
+                split.push(stored);
+            }
+            if !parted.may_be_left {
+                return false;
             }
         }
         for path in &summary.overwritten {

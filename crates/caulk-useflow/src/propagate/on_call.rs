@@ -3,7 +3,9 @@
 use caulk_ir::InstId;
 use caulk_memory::{AccessPath, Relation};
 use caulk_summary::apply::{Domain, Effect, Part, Paths, Unseen, perform};
-use caulk_summary::{Action, Answer, Caller, Decision, Depth, Destination, Event, Guard, Summary, decide_action};
+use caulk_summary::{
+    Action, Answer, Caller, Decision, Depth, Destination, Event, Guard, Subject, Summary, decide, decide_action,
+};
 
 use super::Propagation;
 use super::on_way::OnWay;
@@ -75,6 +77,15 @@ impl Domain for OnCall<'_, '_, '_> {
 
     const FOLLOWS_SPLIT: bool = false;
 
+    fn follows_object(&self, _: &Alternative) -> bool {
+        true
+    }
+
+    /// Not asked: there is always an object.
+    fn is_of_interest(&mut self, _: &Alternative, _: &Subject) -> bool {
+        false
+    }
+
     fn assume(&mut self, path: &mut Alternative, condition: Fact) -> bool {
         learn(&mut path.facts, condition, self.propagation.view.config.max_facts)
     }
@@ -119,6 +130,10 @@ impl Domain for OnCall<'_, '_, '_> {
             Decision::Hidden(_) if action.gives_back() && self.summary.moves_out(action) => Decision::Yes,
             decision => decision,
         }
+    }
+
+    fn decide_guard(&mut self, path: &Alternative, guard: &Guard) -> Decision<Fact> {
+        decide(&mut self.on_way(path), guard)
     }
 
     fn is_left_inside(&mut self, path: &Alternative, action: &Action, deep: &Depth) -> bool {
