@@ -2,14 +2,12 @@
 
 use caulk_ir::{Constant, Inst, InstId, Type};
 
+use crate::bounds::BOUNDS;
 use crate::machine::Machine;
 use crate::memory::Content;
 use crate::state::State;
 use crate::symbols::{Key, Origin};
 use caulk_memory::Class;
-
-/// Structures with more fields are not read field by field.
-const MAX_READ_FIELDS: usize = 8;
 
 impl Machine<'_> {
     /// The numbers of a structure of which nothing was read so far, so that its copy has the same. A getter that returns a small structure
@@ -23,7 +21,7 @@ impl Machine<'_> {
         let is_number = |size: u64| matches!(size, 1 | 2 | 4 | 8);
         let fields = info.fields.iter().filter(|f| f.pointee.depth == 0 && f.embedded().is_none() && !f.is_vptr);
         let fields: Vec<(u64, u64)> = fields.map(|f| (f.offset, f.size)).filter(|f| is_meant(f.0, f.1)).collect();
-        if info.is_union || fields.len() > MAX_READ_FIELDS {
+        if info.is_union || fields.len() > BOUNDS.read_fields {
             return Vec::new();
         }
         let mut cells = Vec::new();

@@ -7,12 +7,10 @@ use std::collections::BTreeSet;
 use caulk_ir::{BlockId, EntityVec, Inst, InstId, Operand};
 use caulk_summary::Event;
 
+use crate::bounds::BOUNDS;
 use crate::frame::Frame;
 use crate::machine::Machine;
 use crate::touched::Touched;
-
-/// How far a condition is followed to where its value was set.
-const MAX_DEPTH: u32 = 4;
 
 /// A branch on the path.
 struct Taken {
@@ -126,7 +124,7 @@ impl<'p> Path<'p> {
             else {
                 continue;
             };
-            self.set_by(frame, value, *index, MAX_DEPTH, &mut targets);
+            self.set_by(frame, value, *index, BOUNDS.condition_depth, &mut targets);
         }
         targets
     }
@@ -207,7 +205,7 @@ fn asked_of(frame: &Frame<'_>, branch: InstId) -> Option<InstId> {
         Inst::Switch { value, .. } => value.value()?,
         _ => return None,
     };
-    for _ in 0..MAX_DEPTH {
+    for _ in 0..BOUNDS.condition_depth {
         match &frame.body.insts[at] {
             Inst::Call(_) | Inst::Invoke { .. } => return Some(at),
             Inst::Compare { lhs, .. } => at = lhs.value()?,

@@ -5,12 +5,10 @@ use caulk_program::{FuncId, Outcome};
 use caulk_solver::{BinaryOp, Node, TermId};
 use caulk_useflow::bit_writes;
 
+use crate::bounds::BOUNDS;
 use crate::machine::Machine;
 use crate::search::Search;
 use caulk_memory::Class;
-
-/// Changes that are looked through from a value to what it was before.
-const MAX_CHANGES: usize = 16;
 
 impl Search<'_, '_> {
     /// The bits of flags that no iteration of a loop changes.
@@ -66,7 +64,7 @@ impl Machine<'_> {
     /// The value that flags were made from by changing some bits, and those bits.
     fn before_changes(&self, flags: TermId) -> (TermId, u64) {
         let (mut at, mut changed) = (flags, 0);
-        for _ in 0..MAX_CHANGES {
+        for _ in 0..BOUNDS.bit_changes {
             let Node::Binary(op, _, left, right) = self.pool.node(at) else { break };
             let mask = match (op, self.pool.as_const(right)) {
                 (BinaryOp::Or | BinaryOp::Xor, Some(set)) => set,

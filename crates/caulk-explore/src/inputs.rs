@@ -9,12 +9,11 @@ use caulk_program::GlobalVarId;
 use caulk_solver::{Facts, Node, SymbolId, TermId};
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::BOUNDS;
 use crate::machine::Machine;
 use crate::state::State;
 use crate::symbols::Origin;
 
-/// Loads between a parameter or variable and a value that is named.
-pub(crate) const MAX_LOADS: u32 = 8;
 /// Tried where the solver has no example.
 const USUAL_VALUES: [u64; 3] = [0, 1, 2];
 
@@ -85,7 +84,7 @@ impl Machine<'_> {
         let mut arguments = BTreeMap::new();
         for symbol in symbols {
             let term = self.pool.symbol_term(symbol);
-            let Some(mut place) = self.place_of(term, MAX_LOADS) else { continue };
+            let Some(mut place) = self.place_of(term, BOUNDS.named_loads) else { continue };
             if self.symbols.is_inner(term) && !self.is_result(state, &place, term) {
                 continue;
             }
@@ -110,7 +109,7 @@ impl Machine<'_> {
             }
         }
         self.add_results(state, facts, &mut values);
-        for place in state.dereferenced.iter().filter_map(|term| self.place_of(*term, MAX_LOADS)) {
+        for place in state.dereferenced.iter().filter_map(|term| self.place_of(*term, BOUNDS.named_loads)) {
             if !matches!(place, InputPlace::Global(_) | InputPlace::Local(_)) {
                 values.insert(place, InputValue::NotNull);
             }
@@ -129,7 +128,7 @@ impl Machine<'_> {
             return Argument::Number(number);
         }
         let key = self.key(term);
-        match self.place_of(key.base, MAX_LOADS) {
+        match self.place_of(key.base, BOUNDS.named_loads) {
             Some(place) => Argument::Inside(place, key.offset),
             None => Argument::Other,
         }

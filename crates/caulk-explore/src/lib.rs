@@ -15,6 +15,7 @@ mod ahead;
 mod apply;
 mod assertions;
 mod at_site;
+mod bounds;
 mod by_summary;
 mod call;
 mod callers;

@@ -13,11 +13,9 @@ use caulk_useflow::compares_texts;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use crate::bounds::BOUNDS;
 use crate::search::Search;
 use crate::state::State;
-
-/// A table with more entries is not looked at.
-const MAX_ENTRIES: usize = 1024;
 
 /// Sides of branches that at most one iteration of a loop takes, with the header of the loop.
 pub(crate) type SoleMatches = FxHashMap<(InstId, u32), BlockId>;
@@ -207,7 +205,7 @@ impl Finder<'_> {
             Constant::Int { value, .. } => seen.insert(value.to_string()),
             _ => false,
         };
-        (1..=MAX_ENTRIES).contains(&entries.len()) && entries.iter().all(is_new)
+        (1..=BOUNDS.table_entries).contains(&entries.len()) && entries.iter().all(is_new)
     }
 }
 

@@ -7,6 +7,7 @@ use caulk_program::FuncId;
 use caulk_solver::TermId;
 use smallvec::SmallVec;
 
+use crate::bounds::BOUNDS;
 use crate::symbols::Key;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,10 +69,8 @@ impl Memory {
 
     /// Where cells at one base that overlap a run of bytes can be.
     fn window(&self, key: Key, bytes: u64) -> Range<usize> {
-        /// No cell is longer than this.
-        const LONGEST: i64 = 64;
         let end = key.offset.saturating_add(bytes.min(i64::MAX as u64) as i64);
-        let first = Key { offset: key.offset.saturating_sub(LONGEST), ..key };
+        let first = Key { offset: key.offset.saturating_sub(BOUNDS.cell_bytes), ..key };
         let from = self.cells.partition_point(|cell| cell.0 < first);
         let inside = self.cells[from..].iter().take_while(|(at, _)| at.base == key.base && at.offset < end);
         from..from + inside.count()

@@ -9,10 +9,11 @@ use caulk_program::{FuncId, Program};
 use caulk_solver::TermId;
 use caulk_useflow::{Analysis, UseflowConfig};
 
+use crate::bounds::BOUNDS;
 use crate::config::ExploreConfig;
 use crate::effect_cache::EffectCache;
 use crate::frame::Frame;
-use crate::inputs::{InputPlace, MAX_LOADS};
+use crate::inputs::InputPlace;
 use crate::machine::Machine;
 use crate::refused::Edge as Branch;
 use crate::search::{Goal, Search};
@@ -108,7 +109,7 @@ impl Machine<'_> {
         for (object, fate) in state.fates.iter().filter(|(object, _)| is_there(object)) {
             let (tracked, is_made) = match self.origin(object) {
                 Origin::Block(call) => (TrackedObject::Made(call), true),
-                _ => match self.place_of(object, MAX_LOADS) {
+                _ => match self.place_of(object, BOUNDS.named_loads) {
                     Some(place) if place.local().is_none() => (TrackedObject::Older(place), false),
                     _ => continue,
                 },

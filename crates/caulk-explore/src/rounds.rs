@@ -7,6 +7,7 @@ use caulk_memory::Relation;
 use caulk_solver::TermId;
 use smallvec::SmallVec;
 
+use crate::bounds::BOUNDS;
 use crate::frame::{is_pointer, type_of};
 use crate::memory::{Content, Memory};
 use crate::search::Search;
@@ -107,8 +108,6 @@ impl Search<'_, '_> {
 
     /// Whether a loop's counter is only ever added to.
     fn only_grows(&self, phi: InstId, header: BlockId) -> bool {
-        /// Choices within the loop that are looked through.
-        const MAX_CHOICES: usize = 16;
         let body = self.machine.frame.body;
         let Inst::Phi { incoming, ty: Type::Int(_) } = &body.insts[phi] else { return false };
         let back = incoming.iter().filter(|(from, _)| self.machine.frame.is_back_edge(*from, header));
@@ -131,7 +130,7 @@ impl Search<'_, '_> {
                 Inst::Phi { incoming, .. } => work.extend(incoming.iter().map(|(_, operand)| *operand)),
                 _ => return false,
             }
-            if seen.len() > MAX_CHOICES {
+            if seen.len() > BOUNDS.loop_choices {
                 return false;
             }
         }

@@ -15,14 +15,10 @@ use std::collections::BTreeMap;
 use caulk_ir::{BinaryOp, BlockId, Body, Callee, CastOp, CompareOp, Constant, EntityVec, Inst, InstId, Operand, Type};
 use caulk_program::FuncId;
 
+use crate::bounds::BOUNDS;
 use crate::effect_cache::Given;
 use crate::frame::width_of;
 use crate::world::World;
-
-/// Callees of callees that are looked into.
-const MAX_DEPTH: u32 = 2;
-/// Operations that a value is followed through.
-const MAX_OPERATIONS: u32 = 8;
 
 /// What is known of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +37,7 @@ pub(crate) fn makes_no_block(world: &World<'_>, function: FuncId, given: &Given)
 fn is_sealed(world: &World<'_>, function: FuncId, given: &Given, depth: u32) -> bool {
     let is_small =
         world.program.has_body(function) && world.program.body_size(function).1 <= world.config.max_special_size;
-    if !is_small || depth > MAX_DEPTH || world.analysis.summary(function).is_model {
+    if !is_small || depth > BOUNDS.sealed_callees || world.analysis.summary(function).is_model {
         return false;
     }
     let Some(body) = world.program.body(function) else { return false };
@@ -161,7 +157,7 @@ impl Look<'_> {
     }
 
     fn learn(&self, facts: &mut Facts, operand: Operand, known: Known, depth: u32) {
-        let Some(value) = operand.value().filter(|_| depth < MAX_OPERATIONS) else { return };
+        let Some(value) = operand.value().filter(|_| depth < BOUNDS.sealed_operations) else { return };
         let known = match known {
             Known::IsNot(number) if self.width(operand) == Some(1) => Known::Is(number ^ 1),
             known => known,
@@ -186,7 +182,7 @@ impl Look<'_> {
     fn number(&self, facts: &Facts, operand: Operand, depth: u32) -> Option<u64> {
         let value = match operand {
             Operand::Const(_) => return number_of(self.body.constant(operand)?),
-            Operand::Value(value) if depth < MAX_OPERATIONS => value,
+            Operand::Value(value) if depth < BOUNDS.sealed_operations => value,
             Operand::Value(_) => return None,
         };
         if let Some(Known::Is(number)) = facts.get(&value) {

@@ -11,6 +11,7 @@ use caulk_useflow::{Candidate, Kind};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::bounds::BOUNDS;
 use crate::call::{States, Wanted};
 use crate::effect_cache::Given;
 use crate::found::Found;
@@ -160,9 +161,7 @@ impl<'a, 'g> Search<'a, 'g> {
     /// States kept apart inside a block. Where a callee's effects are wanted, which are none once states were merged by force, there
     /// may be more: those that nothing distinguishes become one at the next block.
     fn max_states_inside(&self) -> usize {
-        /// Ways that a call commonly goes.
-        const WAYS: usize = 3;
-        self.machine.max_states() * if self.machine.follows_all { WAYS } else { 1 }
+        self.machine.max_states() * if self.machine.follows_all { BOUNDS.ways_of_call } else { 1 }
     }
 
     pub(crate) fn run_block(&mut self, block: BlockId, mut states: Vec<State>) {

@@ -7,14 +7,12 @@ use caulk_memory::Class;
 use caulk_solver::TermId;
 use caulk_summary::Event;
 
+use crate::bounds::BOUNDS;
 use crate::frame::{bytes_of, is_pointer, type_of, width_of};
 use crate::machine::Machine;
 use crate::memory::Content;
 use crate::state::{Fate, State};
 use crate::symbols::{Key, Moment, Origin, Part};
-
-/// Larger tables are not copied number by number.
-const MAX_CONSTANT_CELLS: usize = 32;
 
 impl Machine<'_> {
     pub(crate) fn key(&self, address: TermId) -> Key {
@@ -134,7 +132,7 @@ impl Machine<'_> {
             let value = self.pool.constant(width, value);
             cells.push((key, self.content(key, value, u64::from(width).div_ceil(8), Class::Other)));
         }
-        (cells.len() <= MAX_CONSTANT_CELLS).then_some(cells)
+        (cells.len() <= BOUNDS.constant_cells).then_some(cells)
     }
 
     pub(crate) fn store(

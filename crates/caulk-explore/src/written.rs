@@ -8,6 +8,7 @@ use caulk_program::FuncId;
 use caulk_solver::TermId;
 use smallvec::SmallVec;
 
+use crate::bounds::BOUNDS;
 use crate::call::Site;
 use crate::machine::Machine;
 use crate::memory::Content;
@@ -102,8 +103,6 @@ impl Machine<'_> {
 
     /// Follows pointers in the memory of this path from what is given.
     pub(crate) fn reach(&self, state: &State, given: &[Option<TermId>]) -> Inside {
-        /// Objects that are followed at most.
-        const MAX_OBJECTS: usize = 16;
         let mut objects: SmallVec<[TermId; 4]> = given.iter().flatten().copied().collect();
         let (is_led_by, mut exposed) = (objects.len(), SmallVec::new());
         let mut next = 0;
@@ -112,7 +111,7 @@ impl Machine<'_> {
             for (_, content) in state.memory.iter().filter(|(_, c)| c.holder == Some(holder)) {
                 let Some(root) = content.points else { continue };
                 exposed.push(self.key(content.value));
-                if !objects.contains(&root) && objects.len() < is_led_by + MAX_OBJECTS {
+                if !objects.contains(&root) && objects.len() < is_led_by + BOUNDS.written_objects {
                     objects.push(root);
                 }
             }
@@ -182,13 +181,11 @@ impl Machine<'_> {
     }
 
     fn loads_up_from(&self, root: TermId) -> Lineage {
-        /// Loads followed upwards.
-        const MAX_LOADS: usize = 8;
         let mut line = Lineage { above: SmallVec::from_slice(&[root]), is_global: false };
         let mut at = root;
         loop {
             match self.origin(at) {
-                Origin::Initial(key) if line.above.len() < MAX_LOADS => match self.root(key.base) {
+                Origin::Initial(key) if line.above.len() < BOUNDS.written_loads => match self.root(key.base) {
                     Some(above) => at = above,
                     None => return line,
                 },

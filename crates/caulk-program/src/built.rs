@@ -8,15 +8,13 @@ use caulk_ir::{Body, CallData, Callee, CastOp, Constant, Inst, Linkage, Operand}
 use caulk_rules::{Rule, Rules};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::bounds::BOUNDS;
 use crate::facts::{Facts, World};
 use crate::ids::{FuncId, GlobalVarId};
 use crate::link::UnitMap;
 use crate::locate::{Reader, Root};
 use crate::variables::is_number;
 use crate::virtual_calls::is_constructor;
-
-/// How far constructors are followed into those of their bases and parts.
-const MAX_DEPTH: u32 = 3;
 
 /// Numbers at offsets of an object; None where a value is not known.
 type Contents = FxHashMap<u64, Option<Constant>>;
@@ -127,7 +125,7 @@ pub(crate) fn built(world: &World<'_>, facts: &[Facts], rules: &Rules) -> Built 
     let mut found = Built::default();
     for build in builds().filter(|b| times[&b.variable] == 1 && !changed.contains(&b.variable)) {
         let mut contents = Contents::default();
-        if construct(world, build.constructor, &build.args, 0, MAX_DEPTH, &mut contents).is_none() {
+        if construct(world, build.constructor, &build.args, 0, BOUNDS.constructors, &mut contents).is_none() {
             continue;
         }
         let mut known: Vec<(u64, Constant)> = contents.into_iter().filter_map(|(at, c)| Some((at, c?))).collect();

@@ -4,6 +4,7 @@ use caulk_ir::entity::Entity;
 use caulk_ir::{Body, CallData, Callee, CastOp, Constant, Inst, InstId, Linkage, Operand, Type};
 use smallvec::SmallVec;
 
+use crate::bounds::BOUNDS;
 use crate::built::note_builds;
 use crate::facts::{BodyFacts, CallFact, CallShape, Facts, Key, Site, Value, World, fits, may_hold};
 use crate::formulas::Formula;
@@ -14,10 +15,6 @@ use crate::variables::{constant_result, note_uses};
 use crate::virtual_sites::virtual_call;
 
 const NONE: u32 = u32::MAX;
-/// Longer chains of casts occur only in unreachable code that goes round in a circle.
-const MAX_CHAIN: usize = 64;
-/// Words of an aggregate that are distinguished when it is loaded, stored or copied as a whole.
-const MAX_WORDS: u64 = 32;
 
 struct Extractor<'a, 'f> {
     reader: Reader<'a>,
@@ -185,7 +182,7 @@ impl<'a> Extractor<'a, '_> {
     fn flow(&mut self, from: Operand, to: Key) {
         let body = self.reader.body;
         let mut from = from;
-        for _ in 0..MAX_CHAIN {
+        for _ in 0..BOUNDS.casts {
             let value = match from {
                 Operand::Value(value) => value,
                 Operand::Const(c) => return self.flow_constant(from, body.consts[c], to),
@@ -268,7 +265,7 @@ impl<'a> Extractor<'a, '_> {
         let location = self.reader.locate(address);
         let word = u64::from(self.pointer_bytes.max(1));
         let words = match ty {
-            Type::Aggregate(bytes) if location.ty.is_some() => (u64::from(bytes) / word).clamp(1, MAX_WORDS),
+            Type::Aggregate(bytes) if location.ty.is_some() => (u64::from(bytes) / word).clamp(1, BOUNDS.words),
             _ => 1,
         };
         let mut slots: SmallVec<[Slot; 1]> = SmallVec::new();
@@ -341,7 +338,7 @@ impl<'a> Extractor<'a, '_> {
             (Some(a), Some(b)) if a == b => 0,
             (Some((a, _)), Some((b, _))) => {
                 let bytes = types.get(a).size.min(types.get(b).size);
-                (bytes / u64::from(self.pointer_bytes.max(1))).min(MAX_WORDS)
+                (bytes / u64::from(self.pointer_bytes.max(1))).min(BOUNDS.words)
             }
             _ => 1,
         };

@@ -7,15 +7,8 @@ use caulk_ir::constant::{sign_extend, truncate};
 use caulk_ir::{BinaryOp, BlockId, Body, Callee, CastOp, CompareOp, Constant, FunctionId, Inst, InstId, Operand, Type};
 use rustc_hash::FxHashMap;
 
+use crate::bounds::BOUNDS;
 use crate::ids::FuncId;
-
-/// Larger functions are not packing anything.
-const MAX_INSTS: usize = 40;
-const MAX_BLOCKS: usize = 10;
-/// Instructions that one evaluation executes.
-const MAX_STEPS: usize = 200;
-/// Formulas that call each other.
-const MAX_CALLS: usize = 4;
 
 /// The body of a function that nothing but its arguments decides, and that does nothing but return.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +51,7 @@ impl Formulas {
 impl Formula {
     /// `meant`: the function that a name of the unit stands for, where it is only one.
     pub(crate) fn new(body: &Body, meant: impl Fn(FunctionId) -> Option<FuncId>) -> Option<Self> {
-        let is_small = body.insts.len() <= MAX_INSTS && body.blocks.len() <= MAX_BLOCKS;
+        let is_small = body.insts.len() <= BOUNDS.formula_insts && body.blocks.len() <= BOUNDS.formula_blocks;
         let returns_number = || body.insts.values().any(|i| matches!(i, Inst::Return { value: Some(_) }));
         if !is_small || !returns_number() || !body.insts.values().all(is_computation) {
             return None;
@@ -116,7 +109,7 @@ impl Run<'_> {
                     self.values.remove(&inst);
                 }
             }
-            if steps > MAX_STEPS {
+            if steps > BOUNDS.formula_steps {
                 return None;
             }
             from = Some(block);
@@ -181,7 +174,7 @@ impl Run<'_> {
                 }
             }
             Inst::Select { cond, then, other, .. } => self.known(if self.known(*cond)? != 0 { *then } else { *other }),
-            Inst::Call(call) if self.depth < MAX_CALLS => {
+            Inst::Call(call) if self.depth < BOUNDS.formula_calls => {
                 let Callee::Direct(function) = call.callee else { return None };
                 let args: Vec<Option<u64>> = call.args.iter().map(|arg| self.known(*arg)).collect();
                 let (_, callee) = self.formula.callees.iter().find(|(name, _)| *name == function)?;

@@ -11,6 +11,7 @@
 //! for any number of threads: what runs in parallel is collected in order, and no hash map is iterated unsorted.
 
 mod assembly;
+mod bounds;
 mod built;
 mod calls;
 mod carriers;

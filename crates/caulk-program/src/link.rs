@@ -7,12 +7,10 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::bounds::BOUNDS;
 use crate::ids::{FuncId, GlobalVarId, TypeId, UnitId};
 use crate::programs::Resolver;
 use crate::symbols::{DefinitionId, PRIVATE, Symbol, Symbols};
-
-/// Aliases of aliases: a longer chain goes round in a circle.
-const MAX_ALIAS_CHAIN: usize = 16;
 
 /// What the local numbers of a unit mean in the program.
 #[derive(Clone, Debug, Default)]
@@ -175,7 +173,7 @@ impl<'a> Linker<'a> {
         let unit = self.units[id.index()];
         let functions = unit.functions.keys().map(|local| {
             let mut found: SmallVec<[FuncId; 1]> = SmallVec::new();
-            self.target(id, AliasTarget::Function(local), MAX_ALIAS_CHAIN, &mut |meaning| {
+            self.target(id, AliasTarget::Function(local), BOUNDS.aliases, &mut |meaning| {
                 if let Meaning::Function(function) = meaning {
                     found.push(function);
                 }
@@ -186,7 +184,7 @@ impl<'a> Linker<'a> {
         });
         let globals = unit.globals.keys().map(|local| {
             let mut found: SmallVec<[GlobalVarId; 1]> = SmallVec::new();
-            self.target(id, AliasTarget::Global(local), MAX_ALIAS_CHAIN, &mut |meaning| {
+            self.target(id, AliasTarget::Global(local), BOUNDS.aliases, &mut |meaning| {
                 if let Meaning::Global(global) = meaning {
                     found.push(global);
                 }

@@ -4,15 +4,11 @@ use caulk_ir::{Body, Callee, Constant, Function, Inst, InstId, Operand, Pointee,
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::bounds::BOUNDS;
 use crate::facts::{Key, World, may_hold};
 use crate::ids::{GlobalVarId, TypeId};
 use crate::link::UnitMap;
 use crate::types::Spot;
-
-/// How far the type of a pointer is followed through loads that say nothing of it themselves.
-const MAX_TYPE_DEPTH: u32 = 4;
-/// Longer chains of address arithmetic occur only in unreachable code that goes round in a circle.
-const MAX_CHAIN: usize = 64;
 
 /// A body with all that is needed to understand its addresses.
 pub(crate) struct Reader<'a> {
@@ -83,7 +79,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn locate(&self, address: Operand) -> Location {
-        self.locate_within(address, MAX_TYPE_DEPTH)
+        self.locate_within(address, BOUNDS.type_loads)
     }
 
     fn locate_within(&self, address: Operand, depth: u32) -> Location {
@@ -91,7 +87,7 @@ impl<'a> Reader<'a> {
         let mut at = address;
         while let Operand::Value(value) = at {
             match &self.body.insts[value] {
-                Inst::Address { base, .. } if chain.len() < MAX_CHAIN => {
+                Inst::Address { base, .. } if chain.len() < BOUNDS.addresses => {
                     chain.push(value);
                     at = *base;
                 }
@@ -162,7 +158,7 @@ impl<'a> Reader<'a> {
 
     /// What the source says a value points to.
     pub(crate) fn shape(&self, value: InstId) -> Option<Shape> {
-        self.shape_within(value, MAX_TYPE_DEPTH)
+        self.shape_within(value, BOUNDS.type_loads)
     }
 
     fn shape_within(&self, value: InstId, depth: u32) -> Option<Shape> {

@@ -11,6 +11,7 @@ use caulk_ir::{Constant, FunctionId, GlobalId, Initialiser, Linkage, Mention, Pa
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use crate::bounds::BOUNDS;
 use crate::ids::{FuncId, GlobalVarId, TypeId, UnitId};
 use crate::names::{Named, Names};
 use crate::program::Program;
@@ -274,11 +275,9 @@ impl Program {
 
     /// What a function computes, and those that it asks.
     fn hash_formula(&self, function: FuncId, hasher: &mut DefaultHasher, depth: usize) {
-        /// As deep as formulas are evaluated.
-        const MAX_DEPTH: usize = 4;
         let Some(formula) = self.constants.formulas().get(function) else { return };
         format!("{formula:?}").hash(hasher);
-        if depth < MAX_DEPTH {
+        if depth < BOUNDS.marked_calls {
             formula.callees().for_each(|callee| self.hash_formula(callee, hasher, depth + 1));
         }
     }

@@ -7,12 +7,10 @@ use caulk_ir::{EntityVec, Pointee, StructId, StructKind, StructType, Unit};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use crate::bounds::BOUNDS;
 use crate::identity::Homed;
 use crate::ids::{TypeId, UnitId};
 use crate::reads::{Read, note};
-
-/// A type nested deeper is damaged.
-const MAX_NESTING: usize = 64;
 
 /// A structure type of the program.
 #[derive(Clone, Debug)]
@@ -109,7 +107,7 @@ impl Types {
     pub fn spot(&self, ty: TypeId, offset: u64) -> Spot {
         let mut spot = Spot { ty, offset, outer: offset };
         let mut base = 0;
-        for _ in 0..MAX_NESTING {
+        for _ in 0..BOUNDS.nesting {
             let info = self.get(spot.ty);
             let Some(field) = info.field_at(&mut spot.offset).filter(|_| !info.is_union) else {
                 spot.outer = base + spot.offset;
@@ -138,7 +136,7 @@ impl Types {
         while let Some(&Spot { ty, offset, outer }) = found.get(next) {
             next += 1;
             let info = self.get(ty);
-            if !info.is_union || found.len() > MAX_NESTING {
+            if !info.is_union || found.len() > BOUNDS.nesting {
                 continue;
             }
             for arm in info.fields.iter().filter_map(FieldInfo::embedded).filter(|&t| self.get(t).size > offset) {
@@ -165,7 +163,7 @@ impl Types {
             return Some(ty);
         }
         let mut at = (ty, offset);
-        for _ in 0..MAX_NESTING {
+        for _ in 0..BOUNDS.nesting {
             let info = &self.infos[at.0];
             let field = info.fields.iter().find(|f| {
                 let embeds = f.embedded().is_some();

@@ -11,6 +11,7 @@ use caulk_program::{FuncId, is_constructor};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::bounds::BOUNDS;
 use crate::candidate::{Candidate, Loss};
 use crate::classes::Flows;
 use crate::fresh_values::{is_fresh, is_renewed};
@@ -21,9 +22,6 @@ use crate::schedule::Analysis;
 use crate::slot_table::SlotTable;
 use crate::slots::Slot;
 use crate::summarize::{Summarizer, World};
-
-/// Where this many functions free a field before they fill it, one more should.
-const MIN_CAREFUL: usize = 3;
 
 /// Candidates of functions that do not do as the others. `known`: what was found before.
 pub(crate) fn careless_setters(
@@ -80,7 +78,8 @@ impl Setters {
 /// Functions that fill fields which others free first, with these fields. In the order of the functions.
 fn careless_functions(world: &World<'_>, analysis: &Analysis, flows: &Flows) -> Vec<(FuncId, Vec<Slot>)> {
     let setters = Setters::new(world, analysis);
-    let is_enough = |careful: &[FuncId], careless: &[FuncId]| careful.len() >= MIN_CAREFUL.max(careless.len());
+    let is_enough =
+        |careful: &[FuncId], careless: &[FuncId]| careful.len() >= BOUNDS.careful_setters.max(careless.len());
     let careful_of = |slot: &Slot| setters.careful.get(slot).map(Vec::as_slice).unwrap_or_default();
     let all = setters.careless.iter().map(|(slot, careless)| (*slot, careful_of(slot), careless.as_slice()));
     let is_suspect = |(slot, careful, careless): &(Slot, &[FuncId], &[FuncId])| {

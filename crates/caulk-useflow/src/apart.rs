@@ -7,10 +7,8 @@ use caulk_ir::entity::Entity;
 use caulk_ir::{BlockId, Body, Inst, Operand, Type};
 use caulk_memory::Relation;
 
+use crate::bounds::BOUNDS;
 use crate::facts::{KeyId, PARAMETER_KEYS};
-
-/// More of one switch would push better facts out.
-const MAX_APART: usize = 3;
 
 /// What can be said of parameters where ways meet: they never change.
 #[derive(Debug, Default)]
@@ -71,7 +69,7 @@ fn apart(body: &Body, switch: BlockId, cases: &[(u64, BlockId)], default: BlockI
     };
     let apart = cases.iter().filter(|(_, target)| *target != default && is_apart(target));
     let constants: Vec<u64> = apart.map(|(constant, _)| *constant).collect();
-    if constants.len() > MAX_APART { Vec::new() } else { constants }
+    if constants.len() > BOUNDS.apart { Vec::new() } else { constants }
 }
 
 /// Blocks that one leads to, itself included, without going through the switch again.

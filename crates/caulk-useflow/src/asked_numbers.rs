@@ -7,12 +7,10 @@ use caulk_summary::{Assigned, Source, Summary};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use crate::bounds::BOUNDS;
 use crate::facts::{Fact, FactList, number_of};
 use crate::function::View;
 use crate::slots::Slot;
-
-/// Assignments that are followed back from one place to the next.
-const MAX_ROUNDS: usize = 3;
 
 /// Where a number comes from.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +43,7 @@ impl View<'_> {
         for (call, assigned) in setting {
             all.extend(self.setting(call, assigned));
         }
-        for _ in 0..MAX_ROUNDS {
+        for _ in 0..BOUNDS.number_assignments {
             for (_, to, from) in &all {
                 if let From::Place(from) = from
                     && (wanted.contains(to) || Some(to.base) == result)

@@ -8,10 +8,8 @@ use caulk_rules::Rule;
 use caulk_summary::{Action, Destination, Subject};
 use rustc_hash::FxHashMap;
 
+use crate::bounds::BOUNDS;
 use crate::function::{Resolved, View};
-
-/// Other names of a block that are looked through.
-const MAX_NAMES: usize = 4;
 
 /// Where a block goes, as far as one instruction tells.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,7 +54,7 @@ impl View<'_> {
                     Goes::Elsewhere => return false,
                 }
             }
-            if names.len() > MAX_NAMES {
+            if names.len() > BOUNDS.names_of_block {
                 return false;
             }
         }

@@ -10,11 +10,9 @@ use caulk_rules::Rule;
 use caulk_summary::{AllocId, Case, Destination, Guard, Subject};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::bounds::BOUNDS;
 use crate::cases::may_be_made;
 use crate::function::{Resolved, View};
-
-/// Places that are watched in one function, one bit each.
-const MAX_PLACES: usize = 64;
 
 /// Blocks of calls that only renew what is there.
 #[derive(Debug, Default)]
@@ -33,7 +31,7 @@ impl Renewals {
         let mut places: Vec<Cell> = fills.iter().map(|(_, _, cell)| *cell).collect();
         places.sort();
         places.dedup();
-        places.truncate(MAX_PLACES);
+        places.truncate(BOUNDS.watched_places);
         if fills.len() <= places.len() {
             return Self::default();
         }

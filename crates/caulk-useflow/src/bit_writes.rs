@@ -3,8 +3,7 @@
 use caulk_ir::{BinaryOp, Body, CastOp, Constant, Entity, Inst, InstId, Operand, Type};
 use rustc_hash::FxHashMap;
 
-/// Operations that are looked through between a load and the store of its changed value.
-const MAX_OPERATIONS: usize = 8;
+use crate::bounds::BOUNDS;
 
 /// Stores that leave some bits as they were, with a mask of those that they may change.
 pub fn bit_writes(body: &Body) -> FxHashMap<InstId, u64> {
@@ -17,7 +16,7 @@ pub fn bit_writes(body: &Body) -> FxHashMap<InstId, u64> {
                 Inst::Call(_) | Inst::Invoke { .. } | Inst::Copy { .. } | Inst::Fill { .. } => unchanged.loads.clear(),
                 Inst::Store { value, address, ty: Type::Int(bits), .. } => {
                     let all = low_bits(*bits);
-                    let changed = unchanged.changed(*value, *address, MAX_OPERATIONS).map(|mask| mask & all);
+                    let changed = unchanged.changed(*value, *address, BOUNDS.bit_operations).map(|mask| mask & all);
                     if let Some(changed) = changed.filter(|mask| *mask != all) {
                         found.insert(id, changed);
                     }

@@ -3,7 +3,8 @@
 use caulk_ir::{BinaryOp, Body, CastOp, CompareOp, Constant, Inst, InstId, Operand, Type};
 use caulk_memory::{Relation, ValueTable};
 
-use crate::facts::{Fact, FactList, Key, KeyId, Keys, MAX_DEPTH, number_of};
+use crate::bounds::BOUNDS;
+use crate::facts::{Fact, FactList, Key, KeyId, Keys, number_of};
 
 impl Keys {
     /// What a relation of a widened comparison (`int flag = a > 1;`) says of what was compared, where that is one fact.
@@ -89,7 +90,7 @@ impl Keys {
             };
         }
         let Some(inst) = condition.value() else { return true };
-        if depth < MAX_DEPTH {
+        if depth < BOUNDS.condition_depth {
             match &body.insts[inst] {
                 Inst::Compare { op, lhs, rhs, ty } => {
                     return self.assume_compare(body, values, (*op, *lhs, *rhs, *ty), wanted, facts, depth)
@@ -185,7 +186,7 @@ impl Keys {
         let relation = if wanted { relation } else { relation.and_then(Relation::negate) };
         // `(a | b) == 0`: neither is set.
         if relation.is_some_and(|r| r.implies(Relation::ZERO))
-            && depth < MAX_DEPTH
+            && depth < BOUNDS.condition_depth
             && let Some(Inst::Binary { op: BinaryOp::Or, lhs, rhs, .. }) = value.value().map(|v| &body.insts[v])
         {
             let zero = |this: &mut Self, side: Operand, facts: &mut FactList| {
@@ -234,7 +235,7 @@ fn is_true(body: &Body, operand: Operand) -> bool {
 
 /// The truth value behind a chain of widenings, as `__builtin_expect` and stored comparisons make them.
 fn widened_truth(body: &Body, mut operand: Operand) -> Option<Operand> {
-    for _ in 0..MAX_DEPTH {
+    for _ in 0..BOUNDS.condition_depth {
         let Inst::Cast { op, from, value, .. } = &body.insts[operand.value()?] else { return None };
         let keeps_zero = matches!(op, CastOp::ZeroExtend | CastOp::SignExtend | CastOp::Bits);
         if !keeps_zero {

@@ -3,6 +3,7 @@
 use caulk_program::{FuncId, Program, TypeId, is_constructor, is_destructor};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::bounds::BOUNDS;
 use crate::classes::class_of;
 use crate::schedule::Analysis;
 use crate::slot_table::SlotTable;
@@ -59,12 +60,9 @@ impl Constructed {
     }
 }
 
-/// Calls between a method and the constructors above it that are looked through.
-const MAX_SET_UP_CALLS: u32 = 3;
-
 /// Whether only constructors call a method, themselves or through such methods: then the fields that it fills were empty.
 pub(crate) fn only_sets_up(program: &Program, function: FuncId) -> bool {
-    sets_up_within(program, function, MAX_SET_UP_CALLS)
+    sets_up_within(program, function, BOUNDS.set_up_calls)
 }
 
 fn sets_up_within(program: &Program, function: FuncId, depth: u32) -> bool {

@@ -13,6 +13,7 @@ use caulk_summary::{Depth, Destination, Guard, Subject};
 use rayon::prelude::*;
 
 use crate::alternative::Status;
+use crate::bounds::BOUNDS;
 use crate::candidate::{Candidate, Loss};
 use crate::classes::{Flows, class_of, with_destructors};
 use crate::ground::Ground;
@@ -24,11 +25,6 @@ use crate::slot_table::SlotTable;
 use crate::slots::{AllocationLine, Destroyed, OwnedFields, Slot, structure_at};
 use crate::summarize::{Fate, Summarizer, World};
 use crate::unfreed::unfreed_structures;
-
-/// A function that frees this many owning fields of a structure releases it ...
-const MIN_RELEASED: usize = 2;
-/// ... if it frees this many for each that it leaves.
-const MIN_SHARE: usize = 3;
 
 /// Candidates of all destructors.
 pub(crate) fn unseen_by_destructors(
@@ -245,7 +241,10 @@ fn passed_over(
     let freed = owning().filter(|(slot, _)| released.fields.contains(&slot.1)).count();
     let left: Vec<(Slot, AllocationLine)> =
         owning().filter(|(s, _)| !released.fields.contains(&s.1)).copied().collect();
-    if freed < MIN_RELEASED || left.len() * MIN_SHARE > freed || fills(analysis, function, released.ty) {
+    if freed < BOUNDS.fields_of_released
+        || left.len() * BOUNDS.share_of_released > freed
+        || fills(analysis, function, released.ty)
+    {
         return Vec::new();
     }
     let base = summarizer.view.values.parameter(released.param);

@@ -3,11 +3,9 @@
 use caulk_program::{Program, TypeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::bounds::BOUNDS;
 use crate::schedule::Analysis;
 use crate::slots::Slot;
-
-/// Structures nest this deep.
-const MAX_NESTING: usize = 4;
 
 /// Which structures lie inside of which, over the whole program.
 #[derive(Debug, Default)]
@@ -52,7 +50,7 @@ impl Embeddings {
         let mut next = 0;
         while let Some(&(ty, offset)) = names.get(next) {
             next += 1;
-            let outer = self.fields.get(&ty).filter(|_| offset == 0 && next <= MAX_NESTING).into_iter().flatten();
+            let outer = self.fields.get(&ty).filter(|_| offset == 0 && next <= BOUNDS.nesting).into_iter().flatten();
             names.extend(outer.copied().filter(|name| name.0 != ty));
         }
         names
@@ -68,7 +66,7 @@ impl Embeddings {
 fn reached(next: &FxHashMap<TypeId, Vec<TypeId>>, ty: TypeId, counts: impl Fn(TypeId) -> bool) -> Vec<TypeId> {
     let mut found = vec![ty];
     let mut level = vec![ty];
-    for _ in 0..MAX_NESTING {
+    for _ in 0..BOUNDS.nesting {
         level = level.iter().flat_map(|t| next.get(t).into_iter().flatten().copied()).filter(|t| counts(*t)).collect();
         level.retain(|t| !found.contains(t));
         level.sort_unstable();

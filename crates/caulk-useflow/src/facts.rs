@@ -10,6 +10,7 @@ use caulk_program::FuncId;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::bounds::BOUNDS;
 use crate::saved::SavedLoads;
 use crate::which_way::Ways;
 
@@ -82,9 +83,6 @@ pub(crate) type FactList = SmallVec<[Fact; 1]>;
 /// The first keys are those of the parameters. Facts about them are kept longest: what a function was given it asks for
 /// again, often at its end.
 pub(crate) const PARAMETER_KEYS: u32 = 16;
-
-/// Conditions are taken apart this deep.
-pub(crate) const MAX_DEPTH: usize = 8;
 
 impl Default for Keys {
     fn default() -> Self {
@@ -189,7 +187,7 @@ impl Keys {
         depth: usize,
     ) -> Option<KeyId> {
         let inst = operand.value()?;
-        if depth < MAX_DEPTH {
+        if depth < BOUNDS.condition_depth {
             match &body.insts[inst] {
                 Inst::Cast { op: CastOp::SignExtend | CastOp::ZeroExtend | CastOp::Bits, value, .. } => {
                     return self.of_operand_at_depth(body, values, *value, depth + 1);

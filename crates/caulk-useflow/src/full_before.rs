@@ -9,6 +9,7 @@ use caulk_program::{FuncId, TypeId};
 use caulk_rules::Rule;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::bounds::BOUNDS;
 use crate::classes::Flows;
 use crate::constructed::{Constructed, only_sets_up};
 use crate::from_birth::FromBirth;
@@ -22,9 +23,6 @@ use crate::sisters::{Known, Sisters};
 use crate::slot_table::SlotTable;
 use crate::slots::Slot;
 use crate::summarize::World;
-
-/// Where this many functions free a field before they set it, one more should.
-const MIN_AGREEING: usize = 2;
 
 pub(crate) struct FullBefore<'a> {
     world: &'a World<'a>,
@@ -116,7 +114,7 @@ impl<'a> FullBefore<'a> {
         let is_emptied = self.table.is_emptied(&slot);
         let existed = self.holders.existed(function, holder, slot.0);
         // What callers give may be in its first state, though they found it in memory: one other says little then.
-        let enough = if holder == Holder::Existing { 1 } else { MIN_AGREEING };
+        let enough = if holder == Holder::Existing { 1 } else { BOUNDS.agreeing_setters };
         if others >= enough && !is_emptied && existed && !self.holders.is_given_new(function, holder, slot.0) {
             return Some(Ground::OthersFreeFirst);
         }
@@ -146,7 +144,7 @@ impl<'a> FullBefore<'a> {
         if rules.applies(Rule::LoopedSetters, is_ended && by_loop()) {
             return Some(Ground::CalledAgain);
         }
-        let by_agreement = others >= MIN_AGREEING
+        let by_agreement = others >= BOUNDS.agreeing_setters
             && !self.table.is_emptied_around(program, function, &slot)
             && self.holders.may_have_existed(function, holder, slot.0);
         if rules.applies(Rule::AgreedSetters, by_agreement) {

@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 
 use crate::apart::Apart;
 use crate::asked_numbers::AssignedBy;
+use crate::bounds::BOUNDS;
 use crate::call_effect::{CallEffect, effect_of};
 use crate::callbacks::{Special, special};
 use crate::config::UseflowConfig;
@@ -300,8 +301,6 @@ impl<'a> View<'a> {
 
     /// Whether a value is `a | b` with one of the two known not to be zero.
     pub(crate) fn has_set_part(&mut self, value: Operand, facts: &FactList) -> bool {
-        /// Alternations that are looked through.
-        const MAX_PARTS: usize = 8;
         let mut work: SmallVec<[Operand; 4]> = SmallVec::new();
         work.push(value);
         let mut seen = 0;
@@ -317,7 +316,7 @@ impl<'a> View<'a> {
                 if facts.iter().any(|f| Some(f.0) == key && is_set(f.1)) || self.evident(side).is_some_and(is_set) {
                     return true;
                 }
-                if seen < MAX_PARTS {
+                if seen < BOUNDS.alternations {
                     work.push(side);
                 }
             }

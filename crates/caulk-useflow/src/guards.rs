@@ -7,6 +7,7 @@ use caulk_summary::{Case, Guard, Known};
 use smallvec::SmallVec;
 
 use crate::alternative::{Alternative, Status};
+use crate::bounds::BOUNDS;
 use crate::dereferenced::is_dereferenced;
 use crate::facts::{FactList, Key, number_of};
 use crate::function::View;
@@ -279,17 +280,12 @@ fn given(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(InstId,
     None
 }
 
-/// Conditions of one case that are kept.
-const MAX_KNOWN: usize = 6;
-/// Cases of one block that are kept separate.
-pub(crate) const MAX_CASES: usize = 4;
-
 /// The cases in which a block is handed out: what the caller must have given and gets back, and what it finds in its memory.
 pub(crate) fn cases(view: &mut View<'_>, handed: &[(InstId, Alternative)]) -> Vec<Case> {
     let mut case = |exit| Case { needs: needs(view, exit), leaves: leaves(view, exit), masks: masks(view, exit) };
     let cases: Vec<Case> = handed.iter().map(&mut case).collect();
     let is_split = view.config.rules.applies(Rule::SeparateCases, cases.len() > 1);
-    Case::merge(cases, if is_split { MAX_CASES } else { 1 })
+    Case::merge(cases, if is_split { BOUNDS.cases } else { 1 })
 }
 
 /// What is known at an exit of what the caller gave, and of the result.
@@ -312,7 +308,7 @@ fn needs(view: &mut View<'_>, (exit, alternative): &(InstId, Alternative)) -> Ve
             needs.push(known);
         }
     }
-    needs.truncate(MAX_KNOWN);
+    needs.truncate(BOUNDS.case_conditions);
     needs
 }
 
@@ -335,7 +331,7 @@ fn masks(view: &View<'_>, (_, alternative): &(InstId, Alternative)) -> Vec<(Acce
             _ => None,
         }
     };
-    alternative.facts.iter().filter_map(mask).take(MAX_KNOWN).collect()
+    alternative.facts.iter().filter_map(mask).take(BOUNDS.case_conditions).collect()
 }
 
 /// Whether some return of the function gives back a negative constant, and this one does not.
@@ -395,7 +391,7 @@ fn leaves(view: &mut View<'_>, (exit, alternative): &(InstId, Alternative)) -> V
     }
     leaves.sort();
     leaves.dedup();
-    leaves.truncate(MAX_KNOWN);
+    leaves.truncate(BOUNDS.case_conditions);
     leaves
 }
 

@@ -6,6 +6,7 @@ use caulk_program::{FuncId, Program, TypeId};
 use caulk_rules::{Rule, Rules};
 use rustc_hash::FxHashMap;
 
+use crate::bounds::BOUNDS;
 use crate::function::View;
 use crate::schedule::Analysis;
 use crate::sisters::getter;
@@ -34,9 +35,6 @@ pub(crate) struct Holders<'a> {
     borrowed: FxHashMap<Slot, Vec<(FuncId, u32)>>,
 }
 
-/// Callers that only pass a parameter on are asked in turn, this far up.
-const MAX_CALLERS_UP: u32 = 3;
-
 impl<'a> Holders<'a> {
     pub(crate) fn new(program: &'a Program, analysis: &'a Analysis, rules: &'a Rules) -> Self {
         let mut borrowed: FxHashMap<Slot, Vec<(FuncId, u32)>> = FxHashMap::default();
@@ -55,14 +53,14 @@ impl<'a> Holders<'a> {
             Holder::Existing => !self.makes(function, ty),
             Holder::Behind(field) => !self.makes(function, ty) && !self.may_be_behind_new(field, ty),
             Holder::Static => false,
-            Holder::Given(index) => self.all_give_existing(function, index, ty, MAX_CALLERS_UP),
+            Holder::Given(index) => self.all_give_existing(function, index, ty, BOUNDS.callers_up),
         }
     }
 
     /// Whether what a field leads to may have just been made by who set the field to it.
     fn may_be_behind_new(&mut self, field: Slot, ty: TypeId) -> bool {
         let setters = self.borrowed.get(&field).cloned().unwrap_or_default();
-        let may_be_new = setters.into_iter().any(|(f, index)| !self.all_give_existing(f, index, ty, MAX_CALLERS_UP));
+        let may_be_new = setters.into_iter().any(|(f, index)| !self.all_give_existing(f, index, ty, BOUNDS.callers_up));
         self.rules.applies(Rule::BorrowedHolders, may_be_new)
     }
 
@@ -75,7 +73,7 @@ impl<'a> Holders<'a> {
             Holder::Given(index) => {
                 // A function that walks down a tree gives itself what it finds there, whatever state that is in.
                 let callers: Vec<FuncId> = self.program.callers(function).filter(|c| *c != function).collect();
-                callers.into_iter().any(|caller| self.gives_existing(caller, (function, index), ty, MAX_CALLERS_UP))
+                callers.into_iter().any(|caller| self.gives_existing(caller, (function, index), ty, BOUNDS.callers_up))
             }
         }
     }
@@ -93,7 +91,7 @@ impl<'a> Holders<'a> {
 
     /// Whether a function is given a structure that its callers have just made, all of them, or those that they have it from.
     pub(crate) fn is_given_new(&self, function: FuncId, holder: Holder, ty: TypeId) -> bool {
-        matches!(holder, Holder::Given(_)) && self.is_made_above(function, ty, MAX_CALLERS_UP)
+        matches!(holder, Holder::Given(_)) && self.is_made_above(function, ty, BOUNDS.callers_up)
     }
 
     fn is_made_above(&self, function: FuncId, ty: TypeId, depth: u32) -> bool {

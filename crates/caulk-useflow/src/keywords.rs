@@ -8,14 +8,12 @@ use caulk_ir::{
 
 use caulk_memory::ValueNode;
 
+use crate::bounds::BOUNDS;
 use crate::function::View;
 
 /// Functions of the standard libraries that tell by 0 that two texts are equal.
 const COMPARISONS: [&str; 8] =
     ["strcmp", "strcasecmp", "strncmp", "strncasecmp", "wcscmp", "strcoll", "g_strcmp0", "g_ascii_strcasecmp"];
-
-/// A function with more instructions than this is no other name for a comparison.
-const MAX_WRAPPER: usize = 16;
 
 /// Whether a function of the standard libraries tells by 0 that two texts are equal.
 pub fn compares_texts(symbol: &str) -> bool {
@@ -89,7 +87,7 @@ fn tells_by_zero(unit: &Unit, call: &CallData) -> Option<bool> {
 fn wrapper_tells_by_zero(view: &View<'_>, call: InstId) -> Option<bool> {
     let site = view.program.call_site(view.id, call)?;
     let [target] = view.program.targets(site) else { return None };
-    let body = view.program.body(*target).filter(|body| body.insts.len() <= MAX_WRAPPER)?;
+    let body = view.program.body(*target).filter(|body| body.insts.len() <= BOUNDS.comparison_insts)?;
     let unit = view.program.unit(view.program.function(*target).unit);
     let mut returned = body.insts.values().filter_map(|inst| match inst {
         Inst::Return { value } => *value,

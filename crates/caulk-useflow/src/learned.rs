@@ -8,11 +8,7 @@ use caulk_models::{FamilyId, Models, Root};
 use caulk_program::{FuncId, Program};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Where fewer functions free a result, it may be a special case of theirs.
-const MIN_FREEING: usize = 2;
-
-/// A longer function is no other name for a deallocator.
-const MAX_WRAPPER: u32 = 24;
+use crate::bounds::BOUNDS;
 
 /// What one body tells.
 #[derive(Debug, Default)]
@@ -26,7 +22,7 @@ pub(crate) struct Look {
 impl Look {
     pub(crate) fn new(program: &Program, models: &Models, function: FuncId, body: &Body) -> Self {
         let mut look = Self::default();
-        let is_short = program.body_size(function).1 <= MAX_WRAPPER;
+        let is_short = program.body_size(function).1 <= BOUNDS.deallocator_insts;
         for (inst, kind) in body.insts.iter() {
             let Some(call) = kind.call() else { continue };
             let Some(argument) = call.args.first() else { continue };
@@ -62,7 +58,7 @@ pub(crate) fn learned<'a>(
         }
     }
     let mut found: Vec<(FuncId, FamilyId)> =
-        freeing.into_iter().filter(|(_, by)| by.len() >= MIN_FREEING).map(|(found, _)| found).collect();
+        freeing.into_iter().filter(|(_, by)| by.len() >= BOUNDS.freeing_functions).map(|(found, _)| found).collect();
     // Of several families the first is as good as any.
     found.sort_unstable_by_key(|(function, family)| (*function, *family));
     found.dedup_by_key(|(function, _)| *function);

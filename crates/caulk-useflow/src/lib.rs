@@ -16,6 +16,7 @@ mod asked_numbers;
 mod backlinks;
 mod births;
 mod bit_writes;
+mod bounds;
 mod call_effect;
 mod callbacks;
 mod candidate;

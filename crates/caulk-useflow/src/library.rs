@@ -11,6 +11,8 @@ use caulk_models::{
 use caulk_program::{FuncId, Program, is_constructor};
 use caulk_summary::{Action, Block, Case, Depth, Destination, Guard, ParamCall, Subject, Summary};
 
+use crate::bounds::BOUNDS;
+
 /// The summary of a function that has no body.
 pub(crate) fn summary_of(program: &Program, models: &Models, function: FuncId) -> Summary {
     let info = program.function(function);
@@ -71,10 +73,8 @@ fn give_away_variadic(summary: &mut Summary, declaration: &Function) {
 
 /// The numbers of variadic arguments, which go on from the named ones.
 pub(crate) fn variadic_places(declaration: &Function) -> Range<u32> {
-    /// More than this many are not looked at. A structure that is passed by value may be two.
-    const MAX_VARIADIC: u32 = 24;
     let named = declaration.signature.params.len() as u32;
-    named..named + MAX_VARIADIC
+    named..named + BOUNDS.variadic_arguments
 }
 
 fn give_away(summary: &mut Summary, index: usize) {

@@ -5,8 +5,7 @@ use caulk_ir::{BlockId, Body, CompareOp, Inst, InstId, Operand, Step};
 use caulk_program::{FuncId, Program};
 use caulk_summary::Summary;
 
-/// Branches that are looked back over from a throw.
-const MAX_BRANCHES: usize = 8;
+use crate::bounds::BOUNDS;
 
 /// Whether a throw is reached only where the result of an allocation is null.
 pub(crate) fn is_for_memory<'a>(
@@ -25,7 +24,7 @@ pub(crate) fn is_for_memory<'a>(
     let Some(mut block) = body.blocks.keys().find(|b| body.blocks[*b].insts().any(|inst| inst == throw)) else {
         return false;
     };
-    for _ in 0..MAX_BRANCHES {
+    for _ in 0..BOUNDS.throw_branches {
         let [from] = predecessors[block].as_slice() else { return false };
         if null_on_edge(body, *from, block)
             .is_some_and(|value| is_made(value) || is_kept_in_field(body, value, &is_made))

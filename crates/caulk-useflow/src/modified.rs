@@ -15,15 +15,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::bit_writes::bit_writes;
-
-/// Fields of one structure that a copy of all of it is taken to write, nested ones included.
-const MAX_FIELDS: usize = 512;
-/// Longer chains of address arithmetic occur only in unreachable code that goes round in a circle.
-const MAX_CHAIN: usize = 64;
-
-/// Through a cycle of calls writes are followed so many calls deep. In large programs nearly everything can report an error,
-/// and reporting an error can do nearly everything: without an end, every call would count as writing all there is.
-const MAX_DEPTH_IN_CYCLE: usize = 3;
+use crate::bounds::BOUNDS;
 
 /// What one store writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,7 +103,7 @@ impl Modified {
         for function in members {
             self.add_callees(program, *function, |callee| !inside.contains(&callee));
         }
-        for _ in 0..MAX_DEPTH_IN_CYCLE {
+        for _ in 0..BOUNDS.writes_in_cycle {
             let before: FxHashMap<FuncId, Vec<u64>> =
                 members.iter().map(|f| (*f, self.written.row(*f).to_vec())).collect();
             for function in members {
@@ -250,7 +242,7 @@ impl Writer<'_> {
         let mut field: Option<(TypeId, u64)> = None;
         let mut after = 0i64;
         let mut at = address;
-        for _ in 0..MAX_CHAIN {
+        for _ in 0..BOUNDS.address_chain {
             let Operand::Value(value) = at else { break };
             match &self.body.insts[value] {
                 Inst::Address { base, steps } => {
@@ -352,7 +344,7 @@ impl Writer<'_> {
         let before = self.written.len();
         while let Some((ty, start)) = work.pop() {
             for field in self.program.type_info(ty).fields.iter().filter(|f| start + f.offset < bytes) {
-                if self.written.len() - before > 2 * MAX_FIELDS {
+                if self.written.len() - before > 2 * BOUNDS.copied_fields {
                     return;
                 }
                 match field.embedded() {

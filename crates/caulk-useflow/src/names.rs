@@ -8,6 +8,7 @@ use caulk_summary::print;
 use rustc_hash::FxHashMap;
 
 use crate::alternative::Alternative;
+use crate::bounds::BOUNDS;
 
 pub(crate) struct Names<'a> {
     program: &'a Program,
@@ -96,7 +97,6 @@ impl<'a> Names<'a> {
 
     /// The function that a call calls: `free()`.
     pub(crate) fn callee(&self, call: InstId) -> Option<String> {
-        const MAX_NAMED: usize = 2;
         let site = self.program.call_site(self.function, call)?;
         let names: Vec<String> = self
             .program
@@ -107,7 +107,7 @@ impl<'a> Names<'a> {
         Some(match names.as_slice() {
             [] => "a function pointer".to_owned(),
             [only] => only.clone(),
-            several if several.len() <= MAX_NAMED => several.join(" or "),
+            several if several.len() <= BOUNDS.named_callees => several.join(" or "),
             several => format!("{} or {} others", several[0], several.len() - 1),
         })
     }

@@ -7,6 +7,8 @@ use caulk_program::reads::{Read, note};
 use caulk_program::{FuncId, Program};
 use rustc_hash::FxHashMap;
 
+use crate::bounds::BOUNDS;
+
 /// What one call gives for one parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gift {
@@ -22,9 +24,6 @@ pub(crate) type Gifts = Vec<(FuncId, u32, Gift)>;
 /// Parameters of functions, one bit each.
 #[derive(Debug, Default)]
 pub struct NonnullParams(EntityVec<FuncId, u64>);
-
-/// Parameters beyond these are not looked at.
-const MAX_PARAMS: u32 = 64;
 
 impl NonnullParams {
     /// The largest set that agrees with every call: what a function hands on is what it is given.
@@ -60,7 +59,7 @@ impl NonnullParams {
     /// Whether a parameter of a function is never null.
     pub fn has(&self, function: FuncId, param: u32) -> bool {
         note(Read::Nonnull(function));
-        param < MAX_PARAMS && self.0.get(function).is_some_and(|params| params & (1 << param) != 0)
+        param < BOUNDS.nonnull_params && self.0.get(function).is_some_and(|params| params & (1 << param) != 0)
     }
 }
 
@@ -71,12 +70,12 @@ pub(crate) fn gifts(program: &Program, function: FuncId, body: &Body) -> Gifts {
     for site in program.call_sites(function) {
         let Some(call) = body.insts[site.inst].call() else { continue };
         for target in program.targets(site).iter().filter(|f| !program.may_be_called_from_outside(**f)) {
-            for (index, argument) in (0..MAX_PARAMS).zip(&call.args) {
+            for (index, argument) in (0..BOUNDS.nonnull_params).zip(&call.args) {
                 gifts.push((*target, index, look.gift(site.inst, *argument)));
             }
             // What is not given at all may be anything.
             let missing = call.args.len() as u32..program.function(*target).declaration.signature.params.len() as u32;
-            gifts.extend(missing.filter(|i| *i < MAX_PARAMS).map(|i| (*target, i, Gift::Anything)));
+            gifts.extend(missing.filter(|i| *i < BOUNDS.nonnull_params).map(|i| (*target, i, Gift::Anything)));
         }
     }
     gifts
@@ -155,7 +154,7 @@ impl Look<'_> {
                 Gift::NeverNull
             }
             Inst::Call(made) if made.flags.nonnull_result => Gift::NeverNull,
-            Inst::Param { index, .. } if *index < MAX_PARAMS => match self.is_shown(call, value) {
+            Inst::Param { index, .. } if *index < BOUNDS.nonnull_params => match self.is_shown(call, value) {
                 true => Gift::NeverNull,
                 false => Gift::Param(*index),
             },

@@ -8,13 +8,10 @@ use caulk_program::FuncId;
 use caulk_rules::Rule;
 use caulk_summary::{Asked, Assigned, Source, Summary};
 
+use crate::bounds::BOUNDS;
 use crate::conditions::relation;
 use crate::facts::number_of;
 use crate::summarize::World;
-
-/// Larger bodies are not looked at.
-const MAX_INSTS: usize = 120;
-const MAX_ASSIGNED: usize = 4;
 
 type SummaryAt<'s> = dyn Fn(InstId) -> Option<&'s Summary> + 's;
 
@@ -41,8 +38,7 @@ pub(crate) fn note_numbers<'a>(
 
 /// The number of its object that a function gives back or tests.
 pub(crate) fn asks(body: &Body, summary_at: &SummaryAt<'_>) -> Option<Asked> {
-    const MAX_SMALL: usize = 16;
-    if body.blocks.len() != 1 || body.insts.len() > MAX_SMALL {
+    if body.blocks.len() != 1 || body.insts.len() > BOUNDS.asking_method_insts {
         return None;
     }
     let Inst::Return { value: Some(value) } = body.terminator(Body::ENTRY) else { return None };
@@ -118,7 +114,7 @@ struct Write {
 
 /// Numbers that are always left in what parameters point to.
 pub(crate) fn assigns(body: &Body, summary_at: &SummaryAt<'_>) -> Vec<Assigned> {
-    if body.insts.len() > MAX_INSTS {
+    if body.insts.len() > BOUNDS.number_method_insts {
         return Vec::new();
     }
     let writes = writes(body, summary_at);
@@ -147,7 +143,7 @@ pub(crate) fn assigns(body: &Body, summary_at: &SummaryAt<'_>) -> Vec<Assigned> 
     all.sort_unstable();
     all.dedup();
     all.dedup_by_key(|assigned| (assigned.param, assigned.offset));
-    all.truncate(MAX_ASSIGNED);
+    all.truncate(BOUNDS.assigned_numbers);
     all
 }
 

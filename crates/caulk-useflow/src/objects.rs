@@ -12,6 +12,7 @@ use rustc_hash::FxHashSet;
 
 use crate::alternative::Alternative;
 use crate::births::Renewals;
+use crate::bounds::BOUNDS;
 use crate::cases::start_in_cases;
 use crate::dereferenced::is_dereferenced;
 use crate::fact_list::learn;
@@ -366,7 +367,6 @@ fn look_through_choices(view: &View<'_>, values: &mut Vec<ValueId>) {
 /// A pointer parameter, or something loaded from one, not too far away to matter to a caller. What globals hold is theirs,
 /// and no caller follows it, unless they only pass it down.
 fn is_given(view: &View<'_>, value: ValueId) -> bool {
-    const MAX_LOADS: u8 = 2;
     match view.values.node(value) {
         ValueNode::Param(_) => true,
         ValueNode::Load(..) => {
@@ -375,7 +375,7 @@ fn is_given(view: &View<'_>, value: ValueId) -> bool {
                 ValueNode::Global(global) => view.program.only_passes_down(global),
                 _ => false,
             };
-            is_root_given && view.values.depth(value) <= MAX_LOADS
+            is_root_given && view.values.depth(value) <= BOUNDS.given_loads
         }
         _ => false,
     }

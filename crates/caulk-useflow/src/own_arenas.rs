@@ -14,19 +14,8 @@ use caulk_program::{FuncId, Program};
 use caulk_summary::{Action, Depth, Destination, Guard, Subject, Summary};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::bounds::BOUNDS;
 use crate::library::give_result;
-
-/// Where fewer functions release a block, the two may belong together for another reason.
-const MIN_RELEASING: usize = 5;
-
-/// Of so many functions that ask for a block one releases it itself. Where hardly any does, something else frees all blocks at once.
-const MAX_ASKING: usize = 8;
-
-/// More functions than this are no table of allocators.
-const MAX_TARGETS: usize = 6;
-
-/// Headers are short.
-const MAX_HEADER: i64 = 1024;
 
 /// What one body tells.
 #[derive(Debug, Default)]
@@ -156,7 +145,7 @@ impl OwnArenas {
         let mut parts = FxHashMap::default();
         for ((maker, release, at), by) in releasing {
             let asking = asking.get(&maker).copied().unwrap_or(0);
-            if by.len() >= MIN_RELEASING && by.len() * MAX_ASKING >= asking {
+            if by.len() >= BOUNDS.releasing_functions && by.len() * BOUNDS.asking_functions >= asking {
                 parts.insert(maker, Part::Allocates);
                 parts.insert(release, Part::Releases(at));
             }
@@ -238,7 +227,7 @@ fn may_release(program: &Program, function: FuncId, at: usize) -> bool {
 
 fn targets_of(program: &Program, function: FuncId, inst: InstId) -> &[FuncId] {
     let targets = program.call_site(function, inst).map_or(&[][..], |site| program.targets(site));
-    if targets.len() <= MAX_TARGETS { targets } else { &[] }
+    if targets.len() <= BOUNDS.table_of_allocators { targets } else { &[] }
 }
 
 /// The instructions that some values come from, through casts and joins.
@@ -274,12 +263,12 @@ fn distance(body: &Body, inst: InstId) -> Option<i64> {
 fn header_before(body: &Body, inst: InstId) -> Option<i64> {
     let Inst::Address { base, .. } = &body.insts[inst] else { return None };
     let is_found = origins(body, vec![*base]).iter().any(|from| !matches!(body.insts[*from], Inst::Param { .. }));
-    distance(body, inst).filter(|distance| is_found && (1..=MAX_HEADER).contains(distance))
+    distance(body, inst).filter(|distance| is_found && (1..=BOUNDS.header_bytes).contains(distance))
 }
 
 /// The parameter that an address lies before, and how far.
 fn header_of_param(body: &Body, inst: InstId, base: Operand) -> Option<(u32, i64)> {
-    let back = distance(body, inst).filter(|distance| (-MAX_HEADER..0).contains(distance))?;
+    let back = distance(body, inst).filter(|distance| (-BOUNDS.header_bytes..0).contains(distance))?;
     origins(body, vec![base]).iter().find_map(|from| match body.insts[*from] {
         Inst::Param { index, .. } => Some((index, -back)),
         _ => None,

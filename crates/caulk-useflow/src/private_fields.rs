@@ -8,6 +8,7 @@ use caulk_program::{FuncId, TypeId};
 use caulk_rules::Rule;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::bounds::BOUNDS;
 use crate::candidate::{Candidate, Loss};
 use crate::classes::{Flows, seen_elsewhere};
 use crate::destructors::comes_from_maker;
@@ -18,12 +19,6 @@ use crate::slot_table::SlotTable;
 use crate::slots::{AllocationLine, Destroyed, Slot};
 use crate::summarize::World;
 use crate::twins::twins;
-
-/// A function that frees this many fields of a structure should free the others too.
-const MIN_RELEASED: usize = 2;
-
-/// What this many functions free with the structure, one more should free as well.
-const MIN_AGREEING: usize = 2;
 
 /// A function that frees a structure, or leaves it unusable, and does nothing to a field of it.
 #[derive(Clone, Copy)]
@@ -68,7 +63,7 @@ pub(crate) fn lost_with_structures(
                 slots.freed_here.contains(&slot) && table.is_filled(&slot)
             };
             let freed = released.fields.iter().filter(is_own).count();
-            let is_release = freed >= MIN_RELEASED && !released.is_left_dangling;
+            let is_release = freed >= BOUNDS.fields_of_owner && !released.is_left_dangling;
             let fills = slots.filled.iter().any(|(slot, _)| slot.0 == released.ty);
             // Who declares such a structure may see to what is left in it.
             let is_variable = by_value.contains(&released.ty);
@@ -140,9 +135,9 @@ fn judge(
     let is_near = |miss: &Miss| table.is_emptied_before(program, miss.function, &slot);
     let is_told = ends_it.iter().all(ends_structure);
     // All others that free the structure free the field, so it owns what it holds, wherever that came from.
-    let is_agreed = is_told && ends_it.len() >= MIN_AGREEING && misses.len() == 1;
+    let is_agreed = is_told && ends_it.len() >= BOUNDS.agreeing_releases && misses.len() == 1;
     let ground = |miss: &Miss| {
-        let is_release = is_sole_owner && miss.freed >= MIN_RELEASED;
+        let is_release = is_sole_owner && miss.freed >= BOUNDS.fields_of_owner;
         let is_exception = is_agreed && miss.freed > 0;
         match is_told && miss.is_freed && !is_near(miss) {
             true if is_release => Some(Ground::OthersFreeIt),

@@ -9,6 +9,7 @@ use caulk_ir::{BinaryOp, Body, CompareOp, Constant, Inst, InstId, Operand, Outli
 use caulk_memory::{Offset, ValueId};
 use caulk_program::{FuncId, GlobalVarId, Program, TypeId, UnitId};
 
+use crate::bounds::BOUNDS;
 use crate::function::View;
 
 /// Types of which this function releases a reference, `if (--p->count <= 0)`, and the globals that it names.
@@ -38,12 +39,9 @@ pub(crate) fn gives_up_reference(view: &View<'_>, old: ValueId, store: InstId) -
     })
 }
 
-/// Calls between a function that gives up a reference and the one that counts: `data->deref()` counts in a part of its own.
-const MAX_COUNTING_CALLS: u32 = 2;
-
 /// Whether a function takes one from a count, by itself or in a function that it calls, and asks whether that was the last.
 fn counts_down(program: &Program, function: FuncId) -> bool {
-    counts_down_within(program, function, MAX_COUNTING_CALLS)
+    counts_down_within(program, function, BOUNDS.counting_calls)
 }
 
 fn counts_down_within(program: &Program, function: FuncId, calls: u32) -> bool {

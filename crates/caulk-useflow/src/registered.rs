@@ -7,11 +7,9 @@ use caulk_ir::{Body, Constant, InitItem, Initialiser, Operand, Unit};
 use caulk_program::{FuncId, GlobalVarId, Program};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::bounds::BOUNDS;
 use crate::keywords::is_text;
 use crate::survey::Survey;
-
-/// Where fewer are registered in one place, it is no table of keywords.
-const MIN_HANDLERS: usize = 3;
 
 pub(crate) struct Registered {
     all: FxHashSet<FuncId>,
@@ -35,7 +33,7 @@ impl Registered {
                 given_with_text(program, function, &body, &mut groups);
             }
         }
-        groups.retain(|_, handlers| handlers.len() >= MIN_HANDLERS);
+        groups.retain(|_, handlers| handlers.len() >= BOUNDS.handlers);
         let tables = groups.iter().filter(|(place, _)| matches!(place, Registry::Table(_)));
         Self {
             in_tables: tables.flat_map(|(_, handlers)| handlers.iter().copied()).collect(),

@@ -7,8 +7,7 @@ use caulk_ir::{BinaryOp, BlockId, Body, CastOp, EntitySet, EntityVec, Inst, Inst
 use caulk_memory::{Cell, ValueTable};
 use rustc_hash::FxHashMap;
 
-/// Casts between a load and the value that is used.
-const MAX_CASTS: usize = 4;
+use crate::bounds::BOUNDS;
 
 /// Where each loaded value may differ from what its place holds.
 #[derive(Debug, Default)]
@@ -156,7 +155,7 @@ fn used_late(body: &Body, homes: &EntityVec<InstId, BlockId>, writers: &[InstId]
 
 /// The load that a value comes from, through casts that change nothing of it and through what a mask takes of it.
 fn loaded_value(body: &Body, mut value: InstId) -> Option<(InstId, Operand)> {
-    for _ in 0..MAX_CASTS {
+    for _ in 0..BOUNDS.casts {
         match body.insts[value] {
             Inst::Load { address, volatile: false, .. } => return Some((value, address)),
             Inst::Cast {

@@ -2,10 +2,8 @@
 
 use caulk_ir::{BlockId, Body, CompareOp, Constant, EntityVec, GlobalId, Inst, InstId, Operand};
 
+use crate::bounds::BOUNDS;
 use crate::facts::number_of;
-
-/// Blocks that are looked through, up from the branch.
-const MAX_BLOCKS: usize = 6;
 
 /// The block that a branch always goes to. None: it may go to several.
 pub(crate) fn decided(body: &Body, predecessors: &EntityVec<BlockId, Vec<BlockId>>, block: BlockId) -> Option<BlockId> {
@@ -39,7 +37,7 @@ fn set_before(
     load: InstId,
     variable: (GlobalId, i64),
 ) -> Option<i64> {
-    for _ in 0..MAX_BLOCKS {
+    for _ in 0..BOUNDS.flag_blocks {
         let before: Vec<InstId> = body.blocks[block].insts().take_while(|inst| *inst != load).collect();
         for inst in before.into_iter().rev() {
             match &body.insts[inst] {

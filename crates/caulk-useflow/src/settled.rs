@@ -11,6 +11,7 @@ use caulk_summary::{Action, Destination, Guard, Subject};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
+use crate::bounds::BOUNDS;
 use crate::call_effect::CallEffect;
 use crate::function::View;
 
@@ -84,17 +85,14 @@ fn is_address(values: &ValueTable, cell: &Cell) -> bool {
         && matches!(cell.offset, Offset::Known(_))
 }
 
-/// Addresses in variables that are followed from one to the next.
-const MAX_ADDRESSES: usize = 4;
-
 impl View<'_> {
     /// Whether a variable has the address of another, or of one that has it: `next = &one; state = &next`.
     pub(crate) fn leads_to(&self, from: ValueId, to: ValueId) -> bool {
-        let mut reached: SmallVec<[ValueId; MAX_ADDRESSES]> = smallvec![from];
-        for _ in 0..MAX_ADDRESSES {
+        let mut reached: SmallVec<[ValueId; BOUNDS.settled_addresses]> = smallvec![from];
+        for _ in 0..BOUNDS.settled_addresses {
             let is_next = |cell: &Cell, target: &Cell| reached.contains(&cell.base) && !reached.contains(&target.base);
             let targets = self.settled.iter().filter_map(|(cell, target)| Some((cell, target.as_ref()?)));
-            let next: SmallVec<[ValueId; MAX_ADDRESSES]> =
+            let next: SmallVec<[ValueId; BOUNDS.settled_addresses]> =
                 targets.filter(|(cell, target)| is_next(cell, target)).map(|(_, target)| target.base).collect();
             if next.is_empty() {
                 return false;

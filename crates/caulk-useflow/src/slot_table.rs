@@ -4,6 +4,7 @@ use caulk_program::{FuncId, Program, is_destructor};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::adopted::Adopted;
+use crate::bounds::BOUNDS;
 use crate::embedded::Embeddings;
 use crate::schedule::Analysis;
 use crate::slots::{OwnedFields, Slot};
@@ -28,9 +29,6 @@ pub(crate) struct SlotTable {
     /// The functions that give one by its name to others, so that it is called later.
     named_by: FxHashMap<FuncId, Vec<FuncId>>,
 }
-
-/// How many steps up what leads to a function is looked for.
-const MAX_STEPS_UP: usize = 3;
 
 impl SlotTable {
     pub(crate) fn new(program: &Program, analysis: &Analysis, adopted: &Adopted) -> Self {
@@ -116,7 +114,7 @@ impl SlotTable {
     pub(crate) fn leading_to(&self, program: &Program, function: FuncId) -> FxHashSet<FuncId> {
         let mut found: FxHashSet<FuncId> = FxHashSet::default();
         let mut last = vec![function];
-        for _ in 0..MAX_STEPS_UP {
+        for _ in 0..BOUNDS.steps_up {
             let mut next = Vec::new();
             for at in last {
                 let namers = self.named_by.get(&at).into_iter().flatten().copied();

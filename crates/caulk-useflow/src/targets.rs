@@ -7,7 +7,7 @@ use caulk_rules::{Rule, Rules};
 use caulk_summary::{Action, Block, Case, Destination, Guard, Subject, Summary};
 use smallvec::SmallVec;
 
-use crate::guards::MAX_CASES;
+use crate::bounds::BOUNDS;
 use crate::objects::is_out_pointer;
 
 /// The effect of a call that may reach several functions: what all do is certain; what some do takes the argument all the
@@ -103,7 +103,7 @@ fn add_common(summaries: &[&Summary], result: &mut Summary, is_wanted: impl Fn(&
             blocks.iter().map(|(block, guard)| block.cases.iter().map(|case| guarded(case, guard)).collect()).collect();
         let cases = usual_cases(told);
         let doubt = blocks.iter().map(|(block, _)| block.doubt).min().unwrap_or_default();
-        let block = Block { doubt, is_zeroed: false, cases: Case::merge(cases, MAX_CASES), ..(*first).clone() };
+        let block = Block { doubt, is_zeroed: false, cases: Case::merge(cases, BOUNDS.cases), ..(*first).clone() };
         let id = result.blocks.push(block);
         result.actions.push(Action {
             subject: Subject::Alloc(id),

@@ -5,6 +5,7 @@ use caulk_memory::PathRoot;
 use caulk_rules::Rule;
 use caulk_summary::{Known, Throws};
 
+use crate::bounds::BOUNDS;
 use crate::exceptions::is_caught;
 use crate::fact_list::learn;
 use crate::facts::FactList;
@@ -13,9 +14,6 @@ use crate::guards::known_on_entry;
 use crate::history::History;
 use crate::objects::given;
 use crate::propagate::Propagation;
-
-/// Conditions that are kept.
-const MAX_NEEDS: usize = 4;
 
 /// Drops calls that what is known on every way to them keeps from throwing, and says what must hold on entry for one of the others
 /// to let an exception out.
@@ -59,7 +57,7 @@ fn needed_by_all<'f>(view: &mut View<'_>, calls: &[InstId], facts_at: impl Fn(In
     let mut all = all.unwrap_or_default();
     all.sort();
     all.dedup();
-    all.truncate(MAX_NEEDS);
+    all.truncate(BOUNDS.throw_needs);
     all
 }
 

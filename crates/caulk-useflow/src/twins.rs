@@ -3,10 +3,8 @@
 use caulk_ir::Entity;
 use caulk_program::{Program, TypeId};
 
+use crate::bounds::BOUNDS;
 use crate::slots::Slot;
-
-/// Fewer fields are alike in structures that have nothing to do with each other.
-const MIN_FIELDS: usize = 3;
 
 /// The same field in structures that are the first part of this one: what frees it there frees it here.
 pub(crate) fn twins(program: &Program, (ty, offset): Slot) -> Vec<Slot> {
@@ -17,7 +15,7 @@ pub(crate) fn twins(program: &Program, (ty, offset): Slot) -> Vec<Slot> {
 /// Whether all fields of one structure, one at that offset among them, are the first fields of the other.
 fn is_first_part(program: &Program, base: TypeId, whole: TypeId, offset: u64) -> bool {
     let (few, many) = (program.type_info(base), program.type_info(whole));
-    let is_candidate = few.fields.len() >= MIN_FIELDS && few.fields.len() < many.fields.len() && !few.is_union;
+    let is_candidate = few.fields.len() >= BOUNDS.twin_fields && few.fields.len() < many.fields.len() && !few.is_union;
     if !is_candidate || few.size > many.size || !few.fields.iter().any(|field| field.offset == offset) {
         return false;
     }

@@ -6,6 +6,7 @@ use caulk_program::{FuncId, TypeId};
 use caulk_rules::Rule;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::bounds::BOUNDS;
 use crate::candidate::{Candidate, Loss};
 use crate::classes::with_destructors;
 use crate::destructors::fills;
@@ -14,9 +15,6 @@ use crate::released::Released;
 use crate::schedule::Analysis;
 use crate::slots::AllocationLine;
 use crate::summarize::World;
-
-/// A function that frees this many fields of a structure ends it.
-const MIN_RELEASED: usize = 2;
 
 /// Structures whose fields are freed, and that are left.
 pub(crate) fn unfreed_structures(world: &World<'_>, analysis: &Analysis) -> Vec<Candidate> {
@@ -152,7 +150,8 @@ fn is_at_its_end(world: &World<'_>, function: FuncId, released: &Released) -> bo
     if declared != Some(released.ty) {
         return false;
     }
-    released.fields.len() >= MIN_RELEASED || world.config.rules.applies(Rule::DanglingFields, released.is_left_dangling)
+    released.fields.len() >= BOUNDS.fields_of_ended
+        || world.config.rules.applies(Rule::DanglingFields, released.is_left_dangling)
 }
 
 fn parameter_variable(world: &World<'_>, function: FuncId, param: u32) -> Option<VarId> {

@@ -4,6 +4,8 @@ use caulk_ir::EntityVec;
 use caulk_program::{FuncId, Program};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::bounds::BOUNDS;
+
 /// The functions of a component by level: calls go down, except those that close a cycle.
 pub(crate) fn component_levels(program: &Program, component: &[FuncId]) -> Vec<Vec<FuncId>> {
     let members: FxHashSet<FuncId> = component.iter().copied().collect();
@@ -43,14 +45,12 @@ pub(crate) fn component_levels(program: &Program, component: &[FuncId]) -> Vec<V
 
 /// Components by how far above the leaves they are.
 pub(crate) fn waves<'p>(program: &'p Program, given: &EntityVec<FuncId, Vec<FuncId>>) -> Vec<Vec<&'p [FuncId]>> {
-    /// Chains of functions that are given by name to one another are put in order this far.
-    const MAX_GIVEN: usize = 4;
     let mut home: EntityVec<FuncId, usize> = vec![0; program.functions().len()].into();
     for (index, component) in program.sccs().iter().enumerate() {
         component.iter().for_each(|f| home[*f] = index);
     }
     let mut level: Vec<usize> = vec![0; program.sccs().len()];
-    let rounds = if given.values().all(Vec::is_empty) { 0 } else { MAX_GIVEN };
+    let rounds = if given.values().all(Vec::is_empty) { 0 } else { BOUNDS.given_functions };
     for _ in 0..rounds {
         raise(program, &home, &mut level, &|f| &given[f]);
     }

@@ -15,13 +15,8 @@ use caulk_ir::{BlockId, Body, CompareOp, Constant, EntityVec, Inst, InstId, Oper
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::bounds::BOUNDS;
 use crate::facts::number_of;
-
-/// Conditions of one way that are looked up.
-const MAX_CONDITIONS: usize = 4;
-
-/// A choice of more values is not looked at.
-const MAX_VALUES: usize = 8;
 
 type Conditions = SmallVec<[(Operand, bool); 2]>;
 
@@ -58,7 +53,7 @@ fn choice(body: &Body, one: Operand, with: Operand) -> Option<(InstId, Operand)>
     let phi = one.value()?;
     let Inst::Phi { incoming, .. } = &body.insts[phi] else { return None };
     let is_plain = is_local(body, with) || body.constant(with).and_then(number_of).is_some();
-    (is_plain && incoming.len() <= MAX_VALUES).then_some((phi, with))
+    (is_plain && incoming.len() <= BOUNDS.way_values).then_some((phi, with))
 }
 
 /// The edges over which a choice is what it is compared with, and those over which it is not.
@@ -128,7 +123,7 @@ fn conditions_of(
     mut to: BlockId,
 ) -> Conditions {
     let mut found = Conditions::new();
-    for _ in 0..MAX_CONDITIONS {
+    for _ in 0..BOUNDS.way_conditions {
         if let Inst::Branch { cond, then, other } = body.terminator(from)
             && then != other
         {

@@ -9,11 +9,9 @@ use smallvec::SmallVec;
 
 use super::{Propagation, Start, names};
 use crate::alternative::{Alternative, Status, merge};
+use crate::bounds::BOUNDS;
 use crate::fact_list::{learn, shifted};
 use crate::facts::{Fact, FactList, Key, KeyId, number_of};
-
-/// Values that a choice is taken apart into.
-const MAX_CHOICES: usize = 24;
 
 /// One side of a branch.
 #[derive(Clone, Copy)]
@@ -135,7 +133,7 @@ impl Propagation<'_, '_> {
         while let Some(&leaf) = seen.get(next) {
             next += 1;
             match &body.insts[leaf] {
-                Inst::Phi { incoming, .. } if seen.len() <= MAX_CHOICES => {
+                Inst::Phi { incoming, .. } if seen.len() <= BOUNDS.choices => {
                     for choice in incoming.iter().filter_map(|(_, choice)| choice.value()) {
                         if !seen.contains(&choice) {
                             seen.push(choice);
@@ -177,11 +175,11 @@ impl Propagation<'_, '_> {
             self.follow_copy(block, target, current, &facts);
         }
         // A few excluded values help; a long list only pushes better facts out.
-        const MAX_EXCLUDED: usize = 3;
-        let excluded = cases.iter().take(MAX_EXCLUDED).filter(|_| cases.len() <= MAX_EXCLUDED);
+        let excluded = cases.iter().take(BOUNDS.excluded_values).filter(|_| cases.len() <= BOUNDS.excluded_values);
         let mut facts: FactList =
             key.map(|k| excluded.map(|(case, _)| (k, Relation::Ne(number(*case)))).collect()).unwrap_or_default();
-        let apart = self.view.apart.cases.iter().filter(|(k, _)| Some(*k) == key && cases.len() > MAX_EXCLUDED);
+        let apart =
+            self.view.apart.cases.iter().filter(|(k, _)| Some(*k) == key && cases.len() > BOUNDS.excluded_values);
         facts.extend(apart.map(|(k, case)| (*k, Relation::Ne(*case))));
         let known = key.and_then(|k| current.facts.iter().find(|f| f.0 == k && matches!(f.1, Relation::Eq(_))));
         let is_case = known.is_some_and(|f| cases.iter().any(|(case, _)| f.1 == Relation::Eq(number(*case))));
@@ -271,8 +269,6 @@ impl Propagation<'_, '_> {
     /// What holds the object is known by the name of the choice as well: `out: free(p);` means the structure that was made on
     /// the way there.
     fn follow_choices(&mut self, chosen: &[(ValueId, Option<ValueId>)], current: &mut Alternative) {
-        /// Cells beyond which no further names are added.
-        const MAX_CELLS: usize = 12;
         let before = current.cells.clone();
         for &(choice, _) in chosen {
             current.forget_alias(choice);
@@ -282,7 +278,7 @@ impl Propagation<'_, '_> {
             for cell in &before {
                 let is_reached = self.view.values.is_reached_from(cell.base, of) && !self.is_own(cell.base, current);
                 if is_reached
-                    && current.cells.len() < MAX_CELLS
+                    && current.cells.len() < BOUNDS.cells_with_new_names
                     && let Some(base) = self.view.values.moved_to(cell.base, of, choice)
                 {
                     let lost = current.lost;

@@ -11,7 +11,8 @@ use smallvec::SmallVec;
 
 use super::{Exit, Summarizer};
 use crate::alternative::{Alternative, Status};
-use crate::guards::{MAX_CASES, cases, guard, guard_of_result, lacks, returned};
+use crate::bounds::BOUNDS;
+use crate::guards::{cases, guard, guard_of_result, lacks, returned};
 use crate::objects::Fresh;
 use crate::propagate::{Flow, Propagation};
 
@@ -165,7 +166,7 @@ impl Summarizer<'_> {
         let id = match returned.filter(|id| !self.world.config.rules.applies(Rule::ChosenBlocks, is_chosen(id))) {
             Some(id) => {
                 let known = &mut blocks[id].cases;
-                *known = Case::merge(known.iter().chain(&cases).cloned().collect(), MAX_CASES);
+                *known = Case::merge(known.iter().chain(&cases).cloned().collect(), BOUNDS.cases);
                 id
             }
             None => {

@@ -11,12 +11,13 @@ use caulk_summary::{Action, Destination, Guard, Subject, Summary, Throws};
 use rustc_hash::FxHashSet;
 
 use crate::alternative::{Alternative, Status};
+use crate::bounds::BOUNDS;
 use crate::callbacks::{Special, param_calls};
 use crate::candidate::Candidate;
 use crate::config::UseflowConfig;
 use crate::exceptions::{in_order, lets_out};
 use crate::function::View;
-use crate::guards::{MAX_CASES, known_at_all};
+use crate::guards::known_at_all;
 use crate::history::History;
 use crate::objects::{Fresh, fresh, given_values};
 use crate::propagate::{Flow, Propagation, Start};
@@ -180,7 +181,7 @@ impl<'a> Summarizer<'a> {
         self.drop_nameless_elements();
         self.name_freed_blocks();
         let summary = &mut self.report.summary;
-        summary.merge_opaque_blocks(MAX_CASES);
+        summary.merge_opaque_blocks(BOUNDS.cases);
         summary.drop_implied();
         summary.loosely_told = self.view.loosely_told;
         self.report.is_tired = self.view.is_tired();

@@ -6,13 +6,9 @@ use caulk_memory::{AccessPath, Offset, PathRoot, ValueNode};
 use caulk_program::{Program, TypeId};
 
 use super::Summarizer;
+use crate::bounds::BOUNDS;
 use crate::facts::number_of;
 use crate::function::Resolved;
-
-/// Pointers of one structure that are told one by one.
-const MAX_POINTERS: usize = 32;
-/// Steps to what a callee resets.
-const MAX_STEPS: usize = 2;
 
 impl Summarizer<'_> {
     /// Fields that are written over on every way through the function, here or in a callee.
@@ -69,7 +65,7 @@ impl Summarizer<'_> {
         for path in &effect.summary.overwritten {
             let Some(Resolved::Cell(cell)) = self.view.resolve(call, path) else { continue };
             let path = self.view.values.cell_path(cell);
-            let is_near = |p: &AccessPath| matches!(p.root, PathRoot::Param(_)) && p.steps.len() <= MAX_STEPS;
+            let is_near = |p: &AccessPath| matches!(p.root, PathRoot::Param(_)) && p.steps.len() <= BOUNDS.reset_steps;
             reset.extend(path.filter(is_near));
         }
         reset
@@ -105,7 +101,7 @@ fn pointers_in(program: &Program, ty: TypeId) -> Vec<(u64, (TypeId, u64))> {
                 _ if field.pointee.depth > 0 => pointers.push((start + field.offset, (ty, field.offset))),
                 _ => {}
             }
-            if pointers.len() >= MAX_POINTERS {
+            if pointers.len() >= BOUNDS.reset_pointers {
                 return pointers;
             }
         }

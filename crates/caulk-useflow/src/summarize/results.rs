@@ -4,8 +4,7 @@ use caulk_ir::{Body, Constant, Inst, InstId, Operand, Type};
 use caulk_memory::Relation;
 use rustc_hash::FxHashSet;
 
-/// Numbers that are kept apart.
-const MAX_RESULTS: usize = 8;
+use crate::bounds::BOUNDS;
 
 /// What the returned number always is: between the least and the greatest, and none of those between that are never returned.
 pub(super) fn always_returned(body: &Body) -> Vec<Relation> {
@@ -13,8 +12,8 @@ pub(super) fn always_returned(body: &Body) -> Vec<Relation> {
     results.sort_unstable();
     results.dedup();
     let (Some(first), Some(last)) = (results.first().copied(), results.last().copied()) else { return Vec::new() };
-    let is_narrow = last.checked_sub(first).is_some_and(|span| span <= MAX_RESULTS as i64);
-    if !is_narrow || results.len() > MAX_RESULTS {
+    let is_narrow = last.checked_sub(first).is_some_and(|span| span <= BOUNDS.results as i64);
+    if !is_narrow || results.len() > BOUNDS.results {
         return Vec::new();
     }
     let gaps = (first..last).filter(|number| !results.contains(number)).map(Relation::Ne);
