@@ -31,7 +31,7 @@ use std::process::ExitCode;
 use std::{env, fs};
 
 use lower::Source;
-use model::{Model, Origin};
+use model::{Model, ModelSource};
 use table::Models;
 
 const FOLDER: &str = "../../models";
@@ -76,7 +76,7 @@ fn read_folder(folder: &Path) -> Result<Models, Box<dyn Error>> {
         files.push((library, source, parsed));
     }
     for (library, source, parsed) in files {
-        let lowered = source.lower(parsed, &models.families, &Origin::Bundled(library.clone()))?;
+        let lowered = source.lower(parsed, &models.families, &ModelSource::Bundled(library.clone()))?;
         if let Some(name) = lowered.iter().flat_map(|lowered| &lowered.names).find(|name| models.get(name).is_some()) {
             return Err(format!("{}: an earlier file has a model of `{name}` too", source.file).into());
         }

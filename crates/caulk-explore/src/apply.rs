@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use caulk_ir::Type;
 use caulk_program::FuncId;
-use caulk_solver::{SymbolId, TermId, Verdict};
+use caulk_solver::{Consistency, SymbolId, TermId};
 use caulk_summary::Event;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::call::{Site, States};
-use crate::effects::{ClearedRun, Effect, Effects};
+use crate::effects::{ClearedRun, Effects, EffectsPart};
 use crate::frame::{type_of, width_of};
 use crate::machine::Machine;
 use crate::refused::Edge;
@@ -132,7 +132,7 @@ impl Machine<'_> {
                 .copied()
                 .collect::<Vec<_>>()
                 .into_iter()
-                .all(|c| facts.assume(&mut self.pool, c) == Verdict::Consistent)
+                .all(|c| facts.assume(&mut self.pool, c) == Consistency::Consistent)
         })
     }
 
@@ -141,7 +141,7 @@ impl Machine<'_> {
         mut state: State,
         site: &Site<'_>,
         (target, effects): (FuncId, &Effects),
-        effect: &'e Effect,
+        effect: &'e EffectsPart,
     ) -> Option<Way<'e>> {
         let mut translation = Translation { effects, known: FxHashMap::default() };
         let before = state.clone();
@@ -153,7 +153,7 @@ impl Machine<'_> {
             if self.decided_by_dereference(&state, condition) == Some(false) {
                 return None;
             }
-            if state.facts.assume(&mut self.pool, condition) == Verdict::Contradiction {
+            if state.facts.assume(&mut self.pool, condition) == Consistency::Contradiction {
                 return None;
             }
             let symbols = effects.pool.symbols(literal);
@@ -271,7 +271,7 @@ impl Machine<'_> {
         before: &State,
         site: &Site<'_>,
         translation: &mut Translation<'_>,
-        effect: &Effect,
+        effect: &EffectsPart,
         visible: &mut Vec<TermId>,
     ) -> Option<TermId> {
         if site.call.ret == Type::Void {

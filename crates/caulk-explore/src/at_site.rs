@@ -2,8 +2,8 @@
 
 use caulk_ir::Type;
 use caulk_memory::{AccessPath, Relation};
-use caulk_solver::{TermId, Verdict};
-use caulk_summary::apply::{Domain, Effect, Part, Unseen};
+use caulk_solver::{Consistency, TermId};
+use caulk_summary::apply::{Domain, Effect, Role, Unseen};
 use caulk_summary::{Action, Answer, Caller, Decision, Depth, Destination, Event, Guard, Subject, Summary};
 
 use crate::call::{Site, States};
@@ -73,12 +73,12 @@ impl Domain for AtSite<'_, '_, '_> {
     }
 
     fn assume(&mut self, state: &mut State, condition: TermId) -> bool {
-        state.facts.assume(&mut self.machine.pool, condition) == Verdict::Consistent
+        state.facts.assume(&mut self.machine.pool, condition) == Consistency::Consistent
     }
 
     fn assume_argument(&mut self, state: &mut State, param: u32, relation: Relation) -> bool {
         let argument = self.site.args.get(param as usize).copied();
-        argument.is_none_or(|argument| self.machine.assume(state, argument, relation) == Verdict::Consistent)
+        argument.is_none_or(|argument| self.machine.assume(state, argument, relation) == Consistency::Consistent)
     }
 
     fn ask(&mut self, state: &State, value: &AccessPath, relation: Relation) -> Answer<TermId> {
@@ -86,8 +86,8 @@ impl Domain for AtSite<'_, '_, '_> {
     }
 
     /// Without an object to follow, every value is one.
-    fn concerns(&mut self, state: &State, part: Part, _: usize, action: &Action) -> bool {
-        if action.gives_back() || (state.tracked.is_none() && part == Part::Holder) {
+    fn concerns(&mut self, state: &State, role: Role, _: usize, action: &Action) -> bool {
+        if action.gives_back() || (state.tracked.is_none() && role == Role::Holder) {
             return false;
         }
         let Some(value) = self.value(state, action) else { return false };
@@ -95,14 +95,14 @@ impl Domain for AtSite<'_, '_, '_> {
             Some(object) => {
                 let is_object = self.machine.points_to(value, object);
                 self.machine.is_live(state)
-                    && is_object == (part == Part::Object)
+                    && is_object == (role == Role::Object)
                     && self.machine.leads_to(state, value, object)
             }
             None => self.machine.root(value).is_some(),
         }
     }
 
-    fn is_in_itself(&mut self, state: &State, _: Part, action: &Action) -> bool {
+    fn is_in_itself(&mut self, state: &State, _: Role, action: &Action) -> bool {
         let Subject::Value(path) = &action.subject else { return false };
         let value = self.value(state, action);
         let object = state.tracked.or_else(|| value.and_then(|value| self.machine.root(value)));
@@ -110,7 +110,7 @@ impl Domain for AtSite<'_, '_, '_> {
         object.is_some() && cell.is_some_and(|(address, _)| self.machine.root(address) == object)
     }
 
-    fn decide(&mut self, state: &State, _: Part, action: &Action) -> Decision<TermId> {
+    fn decide(&mut self, state: &State, _: Role, action: &Action) -> Decision<TermId> {
         let is_sure = matches!(action.guard, Guard::Told(..)) && self.machine.has_room(self.site, self.summary);
         let decision = match is_sure {
             true => Decision::Yes,
@@ -132,7 +132,7 @@ impl Domain for AtSite<'_, '_, '_> {
         self.value(state, action).is_some_and(|value| self.machine.is_left_inside(state, value, deep))
     }
 
-    fn change(&mut self, state: &mut State, _: Part, action: &Action, effect: Effect<'_>) {
+    fn change(&mut self, state: &mut State, _: Role, action: &Action, effect: Effect<'_>) {
         match effect {
             Effect::Freed if state.tracked.is_some() => self.machine.settle(state, Fate::Freed),
             Effect::Freed | Effect::LeftInside => {
@@ -151,7 +151,7 @@ impl Domain for AtSite<'_, '_, '_> {
     }
 
     /// The owner of the old one owns a block there still.
-    fn renew(&mut self, _: &mut State, _: Part) {}
+    fn renew(&mut self, _: &mut State, _: Role) {}
 
     fn pass_by(&mut self, state: &mut State, _: &Action) {
         state.trail.add(self.site.inst, Event::NotTaken);
@@ -161,7 +161,7 @@ impl Domain for AtSite<'_, '_, '_> {
     fn perform_unseen(
         &mut self,
         state: &mut State,
-        _: Part,
+        _: Role,
         action: &Action,
         _: Option<TermId>,
         _: &mut States,

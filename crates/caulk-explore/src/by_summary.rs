@@ -3,7 +3,7 @@
 use caulk_ir::Type;
 use caulk_memory::{AccessPath, Class, Offset, PathRoot, Relation};
 use caulk_rules::Rule;
-use caulk_solver::{TermId, Verdict};
+use caulk_solver::{Consistency, TermId};
 use caulk_summary::apply::{comes_back, take_part};
 use caulk_summary::birth::{enter, leave};
 use caulk_summary::{Action, AllocId, Case, Decision, Depth, Destination, Guard, Room, Subject, Summary};
@@ -42,18 +42,18 @@ impl Machine<'_> {
         }
         if (summary.nonnull_result || site.call.flags.nonnull_result)
             && let Some(result) = result
-            && self.assume(&mut state, result, Relation::NONZERO) == Verdict::Contradiction
+            && self.assume(&mut state, result, Relation::NONZERO) == Consistency::Contradiction
         {
             return smallvec![];
         }
         if let Some(result) = result
-            && summary.ensures.iter().any(|r| self.assume(&mut state, result, *r) == Verdict::Contradiction)
+            && summary.ensures.iter().any(|r| self.assume(&mut state, result, *r) == Consistency::Contradiction)
         {
             return smallvec![];
         }
         if let Some((result, relation)) = result.zip(summary.holding)
             && self.holds_object(&state, site)
-            && self.assume(&mut state, result, relation) == Verdict::Contradiction
+            && self.assume(&mut state, result, relation) == Consistency::Contradiction
         {
             return smallvec![];
         }
@@ -94,7 +94,7 @@ impl Machine<'_> {
         };
         let sizes: Vec<AccessPath> = summary.actions.iter().filter_map(freed_by).collect();
         sizes.iter().all(|size| match self.path_value(state, site, None, size) {
-            Some(value) => self.assume(state, value, Relation::NONZERO) != Verdict::Contradiction,
+            Some(value) => self.assume(state, value, Relation::NONZERO) != Consistency::Contradiction,
             None => true,
         })
     }

@@ -22,7 +22,7 @@ use crate::world::World;
 
 /// One way a function may go.
 #[derive(Clone, Debug)]
-pub(crate) struct Effect {
+pub(crate) struct EffectsPart {
     pub literals: Vec<TermId>,
     pub result: Option<TermId>,
     /// Cells that callers can see, in the order of their keys.
@@ -58,7 +58,7 @@ pub(crate) struct ClearedRun {
 pub(crate) struct Effects {
     pub pool: TermPool,
     pub symbols: Symbols,
-    pub parts: Vec<Effect>,
+    pub parts: Vec<EffectsPart>,
     /// Functions it calls that were taken by their summaries: what they write is known only by class.
     pub opaque: Vec<FuncId>,
 }
@@ -84,10 +84,10 @@ pub(crate) fn work_out(world: &World<'_>, function: FuncId, given: &Given, max_s
     let ends = std::mem::take(&mut search.ends);
     let mut machine = search.machine;
     let taken = machine.arguments_taken(ends.iter().map(|end| &end.state));
-    let mut parts: Vec<(Effect, Facts)> = Vec::new();
+    let mut parts: Vec<(EffectsPart, Facts)> = Vec::new();
     for end in ends {
         let absent = machine.absent_arguments(&end.state, &taken);
-        let effect = Effect { absent, ..effect_of(&mut machine, &end) };
+        let effect = EffectsPart { absent, ..effect_of(&mut machine, &end) };
         parts.push((effect, end.state.facts));
     }
     for likeness in [Likeness::All, Likeness::ResultAndFates, Likeness::Fates] {
@@ -99,12 +99,12 @@ pub(crate) fn work_out(world: &World<'_>, function: FuncId, given: &Given, max_s
     if parts.len() > world.config.max_effects {
         return None;
     }
-    let finish = |(mut effect, facts): (Effect, Facts)| {
+    let finish = |(mut effect, facts): (EffectsPart, Facts)| {
         keep_what_is_held(&machine, &mut effect);
         leave_views(&machine, &mut effect, &world.analysis.summary(function).views);
-        Effect { literals: facts.literals().to_vec(), ..effect }
+        EffectsPart { literals: facts.literals().to_vec(), ..effect }
     };
-    let parts: Vec<Effect> = parts.into_iter().map(finish).collect();
+    let parts: Vec<EffectsPart> = parts.into_iter().map(finish).collect();
     let mut opaque: Vec<FuncId> = std::mem::take(&mut machine.opaque).into_iter().collect();
     // What the function may write, its callees included, is known as well: less exact, and as short as can be.
     if opaque.len() > world.config.max_opaque {
@@ -148,8 +148,12 @@ enum Likeness {
     Fates,
 }
 
-fn merge_parts(machine: &mut Machine<'_>, parts: Vec<(Effect, Facts)>, likeness: Likeness) -> Vec<(Effect, Facts)> {
-    let is_alike = |a: &Effect, b: &Effect| {
+fn merge_parts(
+    machine: &mut Machine<'_>,
+    parts: Vec<(EffectsPart, Facts)>,
+    likeness: Likeness,
+) -> Vec<(EffectsPart, Facts)> {
+    let is_alike = |a: &EffectsPart, b: &EffectsPart| {
         let memory = a.writes == b.writes && a.copies == b.copies && a.zeroes == b.zeroes;
         let result = a.result == b.result;
         // A way that finds nothing to take says nothing of what the others do with what is there.
@@ -157,7 +161,7 @@ fn merge_parts(machine: &mut Machine<'_>, parts: Vec<(Effect, Facts)>, likeness:
         let is_exact = memory && presence;
         a.fates == b.fates && (result || likeness == Likeness::Fates) && (is_exact || likeness != Likeness::All)
     };
-    let mut merged: Vec<(Effect, Facts)> = Vec::new();
+    let mut merged: Vec<(EffectsPart, Facts)> = Vec::new();
     for (effect, facts) in parts {
         match merged.iter_mut().find(|(known, _)| is_alike(known, &effect)) {
             Some((known, shared)) => {
@@ -170,7 +174,7 @@ fn merge_parts(machine: &mut Machine<'_>, parts: Vec<(Effect, Facts)>, likeness:
     merged
 }
 
-fn merge_into(machine: &mut Machine<'_>, known: &mut Effect, other: Effect) {
+fn merge_into(machine: &mut Machine<'_>, known: &mut EffectsPart, other: EffectsPart) {
     known.failed &= other.failed;
     known.zeroes = merge_runs(&known.zeroes, &other.zeroes);
     known.held_somewhere.extend(other.held_somewhere);
@@ -215,7 +219,7 @@ fn merge_runs(some: &[ClearedRun], others: &[ClearedRun]) -> Vec<ClearedRun> {
 }
 
 /// Objects of callers, or made for them, of which only so much is known that they have an owner.
-fn keep_what_is_held(machine: &Machine<'_>, effect: &mut Effect) {
+fn keep_what_is_held(machine: &Machine<'_>, effect: &mut EffectsPart) {
     let held = std::mem::take(&mut effect.held_somewhere);
     let is_object = |root: &TermId| matches!(machine.origin(*root), Origin::Block(_) | Origin::Param(_));
     for root in held.into_iter().filter(is_object) {
@@ -229,7 +233,7 @@ fn keep_what_is_held(machine: &Machine<'_>, effect: &mut Effect) {
 }
 
 /// What the function only looks at by its declaration is kept nowhere.
-fn leave_views(machine: &Machine<'_>, effect: &mut Effect, views: &[u32]) {
+fn leave_views(machine: &Machine<'_>, effect: &mut EffectsPart, views: &[u32]) {
     let is_view = |root: TermId| matches!(machine.origin(root), Origin::Param(index) if views.contains(&index));
     if !views.is_empty() {
         effect.fates.retain(|(root, fate)| *fate != Fate::Kept || !is_view(*root));
@@ -237,7 +241,7 @@ fn leave_views(machine: &Machine<'_>, effect: &mut Effect, views: &[u32]) {
     }
 }
 
-fn effect_of(machine: &mut Machine<'_>, end: &End) -> Effect {
+fn effect_of(machine: &mut Machine<'_>, end: &End) -> EffectsPart {
     let state = &end.state;
     let mut writes = Vec::new();
     // A store to an unknown address counts as an owner.
@@ -275,7 +279,7 @@ fn effect_of(machine: &mut Machine<'_>, end: &End) -> Effect {
     let copies = state.copies.to_vec();
     let edges = state.trail.edges(0);
     let zeroes = zeroes_for_callers(machine, state);
-    Effect {
+    EffectsPart {
         literals: Vec::new(),
         result: end.result,
         writes,

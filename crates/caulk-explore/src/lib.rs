@@ -10,57 +10,70 @@
 //! *Architecture invariant:* work is bounded for each object by [`ExploreConfig`]. When a bound is reached paths are merged,
 //! and the verdict says so. The result does not depend on the number of threads.
 
-mod absent;
-mod ahead;
-mod apply;
-mod assertions;
-mod at_site;
+// What a run chooses, and what it answers.
 mod bounds;
-mod by_summary;
-mod call;
-mod callers;
 mod config;
-mod copied;
-mod counted;
-mod counts;
-mod effect_cache;
-mod effects;
-mod essential;
-mod evaluate;
-mod example;
-mod fates;
-mod flags;
-mod found;
-mod frame;
-mod grown;
-mod inputs;
 mod kept;
-mod machine;
-mod made;
-mod matches;
-mod memory;
-mod merge;
-mod missing_holder;
-mod misuse;
-mod mstg;
-mod order;
-mod ownership;
-mod paths;
-mod pieces;
-mod refused;
-mod replay;
-mod rounds;
-mod sealed;
-mod search;
-mod state;
-mod store;
-mod symbols;
-mod thrown;
-mod touched;
 mod verdict;
 mod witness;
 mod world;
+
+// One function, before it is executed.
+mod ahead;
+mod callers;
+mod frame;
+mod touched;
+
+// The machine: values, memory and instructions of one execution (`impl Machine` goes on in most of these).
+mod copied;
+mod counts;
+mod evaluate;
+mod fates;
+mod flags;
+mod grown;
+mod machine;
+mod memory;
+mod ownership;
+mod pieces;
+mod state;
+mod store;
+mod symbols;
+
+// The machine: calls, by guarded summaries or by those of stage one.
+mod absent;
+mod apply;
+mod at_site;
+mod by_summary;
+mod call;
+mod counted;
+mod made;
+mod missing_holder;
+mod paths;
+mod sealed;
 mod written;
+
+// Guarded summaries: how they are made and kept.
+mod effect_cache;
+mod effects;
+mod order;
+
+// The search: paths, where they meet, loops, and the path that is found.
+mod assertions;
+mod found;
+mod matches;
+mod merge;
+mod refused;
+mod replay;
+mod rounds;
+mod search;
+mod thrown;
+
+// For readers and runs.
+mod essential;
+mod example;
+mod inputs;
+mod misuse;
+mod mstg;
 
 pub use caulk_solver::SolverStats;
 pub use config::ExploreConfig;

@@ -1,4 +1,5 @@
-//! One execution of a function on symbols: values, addresses and memory. Calls are in `call.rs`, paths in `search.rs`.
+//! One execution of a function on symbols: what all of it needs. Its parts are other files, which `lib.rs` lists by what they are for: values and memory
+//! (`evaluate.rs`, `store.rs`), calls (`call.rs`). Paths are in `search.rs`.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;

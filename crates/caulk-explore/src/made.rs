@@ -6,7 +6,7 @@ use caulk_ir::InstId;
 use caulk_memory::{AccessPath, Class, Offset, PathRoot, Relation};
 use caulk_program::FuncId;
 use caulk_rules::Rule;
-use caulk_solver::{TermId, Verdict};
+use caulk_solver::{Consistency, TermId};
 use caulk_summary::apply::part_by_store;
 use caulk_summary::birth::{Maker, Receiver, hand_out};
 use caulk_summary::{Action, AllocId, Decision, Destination, Event, Guard, Subject, Summary};
@@ -293,7 +293,7 @@ impl Machine<'_> {
     }
 
     fn keep_nonnull(&mut self, state: &mut State, address: TermId) -> bool {
-        self.assume(state, address, Relation::NONZERO) == Verdict::Consistent
+        self.assume(state, address, Relation::NONZERO) == Consistency::Consistent
     }
 
     /// The address of a block: what the call returns if it is that, else a symbol of its own.
@@ -333,7 +333,7 @@ impl Receiver for Making<'_, '_, '_> {
     type Path = State;
 
     fn told(&mut self, state: &mut State, relation: Relation, _: Option<Relation>) -> bool {
-        self.result.is_none_or(|result| self.machine.assume(state, result, relation) != Verdict::Contradiction)
+        self.result.is_none_or(|result| self.machine.assume(state, result, relation) != Consistency::Contradiction)
     }
 
     fn given(&mut self, state: &mut State, value: &AccessPath, relation: Relation) -> bool {
@@ -366,11 +366,11 @@ impl Maker for Making<'_, '_, '_> {
             let is_null = self.machine.relation(value, relation);
             return state.facts.implied(&self.machine.pool, is_null) == Some(true);
         }
-        self.machine.assume(state, value, relation) != Verdict::Contradiction
+        self.machine.assume(state, value, relation) != Consistency::Contradiction
     }
 
     fn find(&mut self, state: &mut State, place: &AccessPath, relation: Relation) -> bool {
         let value = self.machine.path_value(state, self.site, self.result, place);
-        value.is_none_or(|value| self.machine.assume(state, value, relation) != Verdict::Contradiction)
+        value.is_none_or(|value| self.machine.assume(state, value, relation) != Consistency::Contradiction)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use caulk_ir::{BlockId, Inst, InstId};
+use caulk_ir::{BlockId, Entity, EntitySet, Inst, InstId, entity};
 use caulk_memory::{Class, Relation};
 use caulk_solver::{SymbolId, TermId};
 
@@ -36,22 +36,12 @@ struct Sight {
     literals: Vec<TermId>,
 }
 
-/// A set of symbols, one bit each.
-#[derive(Default)]
-struct SymbolSet(Vec<u64>);
+entity!(
+    /// A symbol, as the solver numbers them.
+    Symbol, "symbol");
 
-impl SymbolSet {
-    fn insert(&mut self, symbol: SymbolId) {
-        let word = symbol.index() / 64;
-        if self.0.len() <= word {
-            self.0.resize(word + 1, 0);
-        }
-        self.0[word] |= 1 << (symbol.index() % 64);
-    }
-
-    fn contains(&self, symbol: SymbolId) -> bool {
-        self.0.get(symbol.index() / 64).is_some_and(|word| word & (1 << (symbol.index() % 64)) != 0)
-    }
+fn numbered(symbol: SymbolId) -> Symbol {
+    Symbol::from_index(symbol.index())
 }
 
 /// How far apart paths are, each from those after it.
@@ -247,9 +237,11 @@ impl Search<'_, '_> {
         let all = !self.is_leak_search();
         let cells: Vec<(Key, TermId)> =
             state.memory.iter().filter(|(_, c)| all || is_seen(c.class)).map(|(key, c)| (key, c.value)).collect();
-        let mut symbols = SymbolSet::default();
+        let mut symbols = EntitySet::new();
         for term in values.iter().flatten().chain(cells.iter().map(|(_, value)| value)) {
-            machine.pool.for_each_symbol(*term, &mut |symbol| symbols.insert(symbol));
+            machine.pool.for_each_symbol(*term, &mut |symbol| {
+                symbols.insert(numbered(symbol));
+            });
         }
         // What a cell held at first can still be read while nothing was written there.
         let is_readable = |symbol: SymbolId| match machine.symbols.origin_of(&machine.pool, symbol) {
@@ -260,7 +252,9 @@ impl Search<'_, '_> {
         };
         let sees = |literal: &TermId| {
             let mut is_any = false;
-            machine.pool.for_each_symbol(*literal, &mut |s| is_any = is_any || symbols.contains(s) || is_readable(s));
+            machine
+                .pool
+                .for_each_symbol(*literal, &mut |s| is_any = is_any || symbols.contains(numbered(s)) || is_readable(s));
             is_any
         };
         let mut literals: Vec<TermId> = state.facts.literals().iter().copied().filter(sees).collect();

@@ -3,7 +3,7 @@
 use caulk_ir::{CompareOp, Type};
 use caulk_memory::{AccessPath, Class, Offset, PathRoot, PathStep, Relation};
 use caulk_rules::Rule;
-use caulk_solver::{TermId, Verdict};
+use caulk_solver::{Consistency, TermId};
 use caulk_summary::{Action, Answer, Caller, Decision, Guard};
 
 use crate::call::Site;
@@ -94,7 +94,7 @@ impl Machine<'_> {
         caulk_summary::decide_action(&mut OnPath { machine: self, state, site, result }, action)
     }
 
-    pub(crate) fn assume(&mut self, state: &mut State, value: TermId, relation: Relation) -> Verdict {
+    pub(crate) fn assume(&mut self, state: &mut State, value: TermId, relation: Relation) -> Consistency {
         let condition = self.relation(value, relation);
         state.facts.assume(&mut self.pool, condition)
     }

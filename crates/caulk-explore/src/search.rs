@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand};
 use caulk_rules::Rule;
-use caulk_solver::{TermId, Verdict};
+use caulk_solver::{Consistency, TermId};
 use caulk_summary::Event;
 use caulk_useflow::{Candidate, Kind};
 use rustc_hash::FxHashMap;
@@ -369,7 +369,7 @@ impl<'a, 'g> Search<'a, 'g> {
         let before = self.observed(&state, None);
         let empty = self.empty_beside(&state);
         let is_possible = self.machine.decided_by_dereference(&state, condition) != Some(false)
-            && state.facts.assume(&mut self.machine.pool, condition) == Verdict::Consistent
+            && state.facts.assume(&mut self.machine.pool, condition) == Consistency::Consistent
             && !self.finds_empty(&state, &empty);
         if let Some(edges) = self.edges.as_mut().filter(|_| state.tracked.is_some()) {
             edges.note((inst, index), to, is_possible);

@@ -15,7 +15,7 @@ use caulk_ir::PackedUnit;
 use crate::cache::{Key, hash_of, modified, unit_key};
 use crate::clang::Clang;
 use crate::overlay::Overlay;
-use crate::read::{Origin, ReadUnit};
+use crate::read::{ReadUnit, UnitSource};
 
 /// Units by how they are compiled.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ impl Round<'_> {
         let is_same = |(hash, file): &(Hash, String)| self.hash(file) == Some(*hash);
         let is_current = unit.unit.source == job.display() && files.iter().all(is_same);
         let files = files.into_iter().map(|(_, file)| file).collect();
-        is_current.then_some(ReadUnit { unit, origin: Origin::Cache, files })
+        is_current.then_some(ReadUnit { unit, origin: UnitSource::Cache, files })
     }
 
     /// Keeps a unit that was just read.

@@ -33,5 +33,6 @@ pub use isolated::{Isolated, serve};
 pub use kept::KeptUnits;
 pub use overlay::Overlay;
 pub use read::{
-    Config, LostUnit, Origin, ReadUnit, ReadUnitsError, fill_caches, read_units, read_units_keeping, read_units_over,
+    Config, LostUnit, ReadUnit, ReadUnitsError, UnitSource, fill_caches, read_units, read_units_keeping,
+    read_units_over,
 };

@@ -39,14 +39,14 @@ pub struct Config {
 #[derive(Debug)]
 pub struct ReadUnit {
     pub unit: Arc<PackedUnit>,
-    pub origin: Origin,
+    pub origin: UnitSource,
     /// Every file that was read for it, absolute; of bitcode, itself alone.
     pub files: Vec<String>,
 }
 
 /// Where a unit came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum UnitSource {
     Cache,
     RemoteCache,
     /// Compiled in this run.
@@ -59,7 +59,7 @@ pub enum Origin {
 
 impl ReadUnit {
     pub fn is_from_cache(&self) -> bool {
-        !matches!(self.origin, Origin::Compiled { .. })
+        !matches!(self.origin, UnitSource::Compiled { .. })
     }
 }
 
@@ -116,7 +116,7 @@ pub fn fill_caches(
     jobs: &[Job],
     config: &Config,
     done: &(dyn Fn(&Job) + Sync),
-) -> Result<Vec<Result<Origin, LostUnit>>, ReadUnitsError> {
+) -> Result<Vec<Result<UnitSource, LostUnit>>, ReadUnitsError> {
     read_each(jobs, config, &Overlay::default(), None, done, &|unit| unit.origin)
 }
 
@@ -172,10 +172,10 @@ fn read_unit(job: &Job, config: &Config, over: &Over<'_>, scratch: &Path, number
     // Entries are made from the files as they are on disk.
     let is_usable = |cached: &Cached| !over.overlay.covers(&cached.files);
     if let Some(cached) = cache.load(&key).filter(is_usable) {
-        return Ok(from_cache(cached, job, Origin::Cache));
+        return Ok(from_cache(cached, job, UnitSource::Cache));
     }
     let missing = match cache.load_remote(&key, job, &config.clang) {
-        Ok(cached) if is_usable(&cached) => return Ok(from_cache(cached, job, Origin::RemoteCache)),
+        Ok(cached) if is_usable(&cached) => return Ok(from_cache(cached, job, UnitSource::RemoteCache)),
         Ok(_) => None,
         Err(missing) => missing,
     };
@@ -184,13 +184,13 @@ fn read_unit(job: &Job, config: &Config, over: &Over<'_>, scratch: &Path, number
         return Ok(read);
     }
     cache.store(&key, &read.files, started, &read.unit);
-    if let (Some(missing), Origin::Compiled { is_shared, .. }) = (missing, &mut read.origin) {
+    if let (Some(missing), UnitSource::Compiled { is_shared, .. }) = (missing, &mut read.origin) {
         *is_shared = cache.store_remote(&missing, job, &read.files, started, &read.unit);
     }
     Ok(read)
 }
 
-fn from_cache(cached: Cached, job: &Job, origin: Origin) -> ReadUnit {
+fn from_cache(cached: Cached, job: &Job, origin: UnitSource) -> ReadUnit {
     let Cached { mut unit, files } = cached;
     // How a source is shown depends on where the program was started, and the entry does not.
     unit.unit.source = job.display().to_owned();
@@ -219,7 +219,7 @@ fn compile(
     let files = files_read(job, &rule);
     let _ = std::fs::remove_file(&bitcode);
     let _ = std::fs::remove_file(&rule);
-    let origin = Origin::Compiled { took: clock.elapsed(), is_shared: false };
+    let origin = UnitSource::Compiled { took: clock.elapsed(), is_shared: false };
     Ok((ReadUnit { unit: Arc::new(lowered?), origin, files }, started))
 }
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use caulk_capture::jobs_from_sources;
-use caulk_frontend::{Cache, Clang, Config, Origin, Overlay, ReadUnit, read_units_over};
+use caulk_frontend::{Cache, Clang, Config, Overlay, ReadUnit, UnitSource, read_units_over};
 use caulk_remote::{Mode, Remote, Settings};
 use common::{Project, printed};
 
@@ -62,7 +62,7 @@ fn text(unit: ReadUnit) -> String {
 }
 
 fn is_shared(unit: &ReadUnit) -> bool {
-    matches!(unit.origin, Origin::Compiled { is_shared: true, .. })
+    matches!(unit.origin, UnitSource::Compiled { is_shared: true, .. })
 }
 
 /// What the other checkout reads is what it would have compiled itself.
@@ -76,13 +76,13 @@ fn check_move(source: &str, flags: &[&str]) {
     assert!(is_shared(&made) && troubles.is_none(), "{troubles:?}");
     let alone = Store::new().read(&there, flags).0;
     let (moved, troubles) = store.read(&there, flags);
-    assert_eq!((moved.origin, troubles), (Origin::RemoteCache, None));
+    assert_eq!((moved.origin, troubles), (UnitSource::RemoteCache, None));
     assert_eq!(moved.unit.unit.source, alone.unit.unit.source);
     assert!(moved.files.iter().any(|file| Path::new(file) == there.path("node.h")), "{:?}", moved.files);
     assert_eq!(text(moved), text(alone));
     // From now on it is in the folder of the checkout.
     let again = there.read(&["node.c"], flags, &store.config(&there, Mode::Read)).pop().expect("one result");
-    assert_eq!(again.expect("it is cached").origin, Origin::Cache);
+    assert_eq!(again.expect("it is cached").origin, UnitSource::Cache);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_changed_text_neither_comes_from_the_store_nor_goes_there() {
         let mut read = read_units_over(&jobs, &config, overlay, &|_| {}).expect("threads can be started");
         read.pop().expect("one job, one result").expect("it compiles")
     };
-    assert!(matches!(read(&overlay).origin, Origin::Compiled { is_shared: false, .. }));
+    assert!(matches!(read(&overlay).origin, UnitSource::Compiled { is_shared: false, .. }));
     assert_eq!(store.files(""), stored);
     let plain = read(&Overlay::default());
     assert!(plain.is_from_cache());
@@ -166,9 +166,9 @@ fn other_headers_other_flags_and_other_sources_are_other_entries() {
     // One list for each source and flags, one entry for each of what was compiled.
     assert_eq!((store.files(".list").len(), store.files(".unit.zst").len()), (3, 4));
     // All are still there, each for its own.
-    assert_eq!(store.read(&here, &[]).0.origin, Origin::RemoteCache);
+    assert_eq!(store.read(&here, &[]).0.origin, UnitSource::RemoteCache);
     there.write("node.c", SOURCE);
-    assert_eq!(store.read(&there, &[]).0.origin, Origin::RemoteCache);
+    assert_eq!(store.read(&there, &[]).0.origin, UnitSource::RemoteCache);
 }
 
 /// A header that includes another one in one checkout, and not in the other.
@@ -182,7 +182,7 @@ fn several_sets_of_headers_are_known() {
         assert!(is_shared(&store.read(project, &[]).0));
     }
     for project in [&here, &there] {
-        assert_eq!(store.read(project, &[]).0.origin, Origin::RemoteCache);
+        assert_eq!(store.read(project, &[]).0.origin, UnitSource::RemoteCache);
     }
 }
 
@@ -209,7 +209,7 @@ fn check_damage(suffix: &str, damage: impl Fn(&[u8]) -> Vec<u8>) {
     let troubles = troubles.expect("a damaged entry is told");
     assert!(troubles.contains("1 entry was damaged or not what was asked for"), "{troubles}");
     assert_eq!(fs::read(&file).expect("readable"), good, "{suffix}");
-    assert_eq!(store.read(&there, &[]).0.origin, Origin::RemoteCache);
+    assert_eq!(store.read(&there, &[]).0.origin, UnitSource::RemoteCache);
 }
 
 #[test]
@@ -256,5 +256,5 @@ fn two_writers_of_one_entry_do_no_harm() {
         assert!(texts.iter().all(|text| *text == texts[0]));
     });
     assert_eq!((store.files(".list").len(), store.files("").len()), (1, 2), "{:?}", store.files(""));
-    assert_eq!(store.read(&project(), &[]).0.origin, Origin::RemoteCache);
+    assert_eq!(store.read(&project(), &[]).0.origin, UnitSource::RemoteCache);
 }

@@ -6,7 +6,7 @@
 
 use crate::condition::{Comparison, Condition, Success};
 use crate::family::FamilyId;
-use crate::model::{Effect, EffectKind, Model, Origin, Purity, Varargs};
+use crate::model::{EffectKind, Model, ModelEffect, ModelSource, Purity, Varargs};
 use crate::place::{Place, Pointer};
 use crate::table::Models;
 
@@ -53,7 +53,7 @@ impl Models {
             return None;
         }
         let mut model = Model {
-            origin: Origin::Attributes,
+            origin: ModelSource::Attributes,
             params: u8::try_from(declared.params.len()).ok(),
             varargs: declared.varargs.then_some(Varargs::Keeps),
             noreturn: declared.noreturn.then_some(Condition::ALWAYS),
@@ -88,7 +88,7 @@ impl Models {
         let family = self.declared_family(declared);
         let kind = EffectKind::Alloc { into: Place::RET, family, element: None, zeroed: false };
         // Plain `malloc` only says that the pointer is new: an arena's memory is too, and that is not freed.
-        model.effects.push(Effect { kind, when, assumed: !owned });
+        model.effects.push(ModelEffect { kind, when, assumed: !owned });
     }
 
     fn declared_family(&self, declared: &DeclAttributes) -> FamilyId {
@@ -105,7 +105,7 @@ impl Models {
 
     fn param_effects(&self, declared: &DeclAttributes, index: u8, param: ParamAttributes, model: &mut Model) {
         let what = Place::param(index);
-        let mut push = |kind, assumed| model.effects.push(Effect { kind, when: Condition::ALWAYS, assumed });
+        let mut push = |kind, assumed| model.effects.push(ModelEffect { kind, when: Condition::ALWAYS, assumed });
         if declared.ownership_takes.contains(&index) {
             push(EffectKind::Free { what, family: self.declared_family(declared), element: None }, false);
             return;
@@ -182,7 +182,7 @@ mod tests {
         let constant = ParamAttributes { pointer_to_const: true, ..POINTER };
         let model = model(&DeclAttributes { params: vec![constant, POINTER], ..Default::default() }).unwrap();
         assert_eq!(model.assumed_reads, [0]);
-        let kept = Effect {
+        let kept = ModelEffect {
             kind: EffectKind::Keep { what: Place::param(1), holder: None },
             when: Condition::ALWAYS,
             assumed: true,

@@ -30,7 +30,7 @@ pub use containers::{
 };
 pub use error::ModelError;
 pub use family::{Family, FamilyId, Resource};
-pub use model::{Effect, EffectKind, Model, OldBlock, Origin, Purity, Room, Varargs};
+pub use model::{EffectKind, Model, ModelEffect, ModelSource, OldBlock, Purity, Room, Varargs};
 pub use place::{Place, Pointer, Root};
 pub use suggest::nearest;
 pub use table::Models;

@@ -6,7 +6,7 @@ use toml::Spanned;
 use crate::condition::{Atom, Comparison, Condition, Success};
 use crate::error::ModelError;
 use crate::family::{Families, Family, FamilyId};
-use crate::model::{Effect, EffectKind, Model, OldBlock, Origin, Purity, Varargs};
+use crate::model::{EffectKind, Model, ModelEffect, ModelSource, OldBlock, Purity, Varargs};
 use crate::place::{Place, Pointer, Root};
 use crate::schema::{Entry, File, List, NoReturn, Span};
 use crate::suggest::nearest;
@@ -56,7 +56,12 @@ impl Source<'_> {
         Ok(())
     }
 
-    pub(crate) fn lower(&self, file: File, families: &Families, origin: &Origin) -> Result<Vec<Lowered>, ModelError> {
+    pub(crate) fn lower(
+        &self,
+        file: File,
+        families: &Families,
+        origin: &ModelSource,
+    ) -> Result<Vec<Lowered>, ModelError> {
         let mut lowered = Vec::with_capacity(file.group.len() + file.function.0.len());
         let mut seen = FxHashSet::default();
         let context = EntryContext { source: self, families, covers_definitions: file.covers_definitions };
@@ -120,10 +125,10 @@ struct EntryContext<'a> {
 }
 
 /// An effect and where it stands.
-type Placed = (Span, Effect);
+type Placed = (Span, ModelEffect);
 
 impl EntryContext<'_> {
-    fn model(&self, entry: Entry, origin: Origin) -> Result<Model, ModelError> {
+    fn model(&self, entry: Entry, origin: ModelSource) -> Result<Model, ModelError> {
         let mut model = Model {
             origin,
             params: entry.params,
@@ -365,8 +370,8 @@ fn items<T>(list: &Option<Spanned<List<T>>>) -> impl Iterator<Item = (Span, &T)>
     })
 }
 
-fn certain(kind: EffectKind, when: Condition) -> Effect {
-    Effect { kind, when, assumed: false }
+fn certain(kind: EffectKind, when: Condition) -> ModelEffect {
+    ModelEffect { kind, when, assumed: false }
 }
 
 fn stated(when: Option<&Condition>) -> Condition {

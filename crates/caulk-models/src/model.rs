@@ -11,7 +11,7 @@ use crate::place::{Place, Pointer, Root};
 /// What no effect speaks of does not happen: an argument without an effect is only read, neither written, kept nor freed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Model {
-    pub origin: Origin,
+    pub origin: ModelSource,
     /// Number of named parameters, where the model says it.
     pub params: Option<u8>,
     /// The model is the contract of a library under names that are its own, so it also speaks where the program contains the
@@ -19,7 +19,7 @@ pub struct Model {
     pub covers_definitions: bool,
     /// Present if the function takes arguments beyond the named ones.
     pub varargs: Option<Varargs>,
-    pub effects: Vec<Effect>,
+    pub effects: Vec<ModelEffect>,
     pub success: Success,
     /// The call does not return when this holds; `None`: it always returns.
     pub noreturn: Option<Condition>,
@@ -33,7 +33,7 @@ pub struct Model {
 
 /// Where a model comes from, for messages and confidence.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Origin {
+pub enum ModelSource {
     /// A bundled library file, by its name: `posix`.
     Bundled(String),
     /// A user's file.
@@ -76,7 +76,7 @@ pub enum Purity {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Effect {
+pub struct ModelEffect {
     pub kind: EffectKind,
     pub when: Condition,
     /// Guessed from a declaration rather than known: findings that rest on it have lower confidence.

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use crate::error::ModelError;
 use crate::family::{Families, Family, FamilyId};
 use crate::lower::{Lowered, Source};
-use crate::model::{EffectKind, Model, Origin};
+use crate::model::{EffectKind, Model, ModelSource};
 
 /// Every known model. Loaded once, then only read.
 #[derive(Debug, Clone, Default)]
@@ -24,7 +24,7 @@ impl Models {
         let mut parsed = source.parse()?;
         let mut families = self.families.clone();
         source.define_families(&mut parsed, &mut families)?;
-        let lowered = source.lower(parsed, &families, &Origin::User(file.to_owned()))?;
+        let lowered = source.lower(parsed, &families, &ModelSource::User(file.to_owned()))?;
         self.families = families;
         self.enter(lowered);
         Ok(())

@@ -1,7 +1,7 @@
 //! The bundled files say what the manual pages say.
 
 use caulk_models::{
-    Condition, Effect, EffectKind, FamilyId, Model, Models, OldBlock, Place, Pointer, Purity, Success, Varargs,
+    Condition, EffectKind, FamilyId, Model, ModelEffect, Models, OldBlock, Place, Pointer, Purity, Success, Varargs,
 };
 
 fn models() -> Models {
@@ -17,7 +17,7 @@ fn lines(models: &Models, name: &str) -> Vec<String> {
     get(models, name).effects.iter().map(|effect| line(models, effect)).collect()
 }
 
-fn line(models: &Models, effect: &Effect) -> String {
+fn line(models: &Models, effect: &ModelEffect) -> String {
     let family = |id: &FamilyId| models.family(*id).name.clone();
     let element = |id: &Option<FamilyId>| id.as_ref().map(|id| format!(" of {}", family(id))).unwrap_or_default();
     let what = match &effect.kind {

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use caulk_models::{ModelError, Models, Origin};
+use caulk_models::{ModelError, ModelSource, Models};
 use proptest::prelude::*;
 
 fn load(text: &str) -> Result<Models, ModelError> {
@@ -28,7 +28,7 @@ fn a_user_overrides_a_bundled_model_and_adds_families() {
     )
     .unwrap();
     let malloc = models.get("malloc").unwrap();
-    assert_eq!(malloc.origin, Origin::User("my.toml".to_owned()));
+    assert_eq!(malloc.origin, ModelSource::User("my.toml".to_owned()));
     assert!(malloc.returns_nonnull());
     assert_eq!(models.releasers(models.find_family("pool").unwrap()), ["pool_end"]);
     assert!(models.get("calloc").is_some());

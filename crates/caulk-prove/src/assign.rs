@@ -5,7 +5,7 @@ use crate::expr::{Expr, Hop, Root};
 use crate::fact::{Fact, Feasible, Tag};
 use crate::regions::Regions;
 use crate::shape::Shape;
-use crate::target::{Class, Target};
+use crate::target::{PointsTo, Region};
 use caulk_ir::InstId;
 
 /// Bytes of the largest pointer: writes at least so far apart do not meet.
@@ -17,7 +17,7 @@ pub struct Rules<'a> {
     pub regions: &'a dyn Regions,
     pub extensions: Extensions,
     /// What the error cell is, as far as its first reference tells.
-    pub cell: Class,
+    pub cell: PointsTo,
     /// The function whose values expressions speak of.
     pub shape: Option<&'a Shape>,
     /// The instruction at hand.
@@ -28,7 +28,7 @@ pub struct Rules<'a> {
 #[derive(Clone, Debug)]
 pub struct Location {
     pub address: Expr,
-    pub target: Target,
+    pub target: Region,
 }
 
 impl Location {
@@ -108,7 +108,7 @@ impl Rules<'_> {
             new.memory.insert(*target, tag.rename(|place| Some(place.clone()).filter(is_same)));
         }
         let target = write.to.target;
-        let is_alone = |t: &&Target| **t != target && self.regions.may_alias(**t, target);
+        let is_alone = |t: &&Region| **t != target && self.regions.may_alias(**t, target);
         let is_the_one = matches!(fact.memory.get(&target), Some(Tag::Only(places)) if places.len() == 1)
             && refers
             && !fact.memory.keys().any(|t| is_alone(&t));
@@ -120,7 +120,7 @@ impl Rules<'_> {
     }
 
     /// A region may refer to the cell, unless types forbid it (4.8, first extension).
-    pub fn grow(&self, fact: &mut Fact, target: Target, only: Option<Expr>) {
+    pub fn grow(&self, fact: &mut Fact, target: Region, only: Option<Expr>) {
         if self.may_hold(self.regions.content(target)) {
             let only = only.filter(|_| self.extensions.region_removal).map(Tag::only);
             fact.add_region(target, only, self.regions);
@@ -174,7 +174,7 @@ impl Rules<'_> {
     }
 
     /// Whether a pointer of a class may refer to the cell.
-    pub fn may_hold(&self, class: Class) -> bool {
+    pub fn may_hold(&self, class: PointsTo) -> bool {
         !self.extensions.typed_growth || self.regions.may_meet(class, self.cell)
     }
 }

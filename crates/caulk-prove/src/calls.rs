@@ -12,7 +12,7 @@ use crate::effects::Effects;
 use crate::expr::{Expr, Hop, Root};
 use crate::fact::{Fact, Feasible, Outer, Tag};
 use crate::shape::Shape;
-use crate::target::{Class, Target};
+use crate::target::{PointsTo, Region};
 use crate::transfer::Walk;
 
 /// What is passed, by the parameter it becomes, in the order of the parameters.
@@ -45,7 +45,7 @@ impl Walk<'_> {
         may.extend(living.map(|(at, _)| Root::Ghost(at as u32)));
         let in_callee = |expr: &Expr| self.rename_into(expr, inst, &passed).or_else(|| as_ghost(expr, &ghosts));
         let mut exit = after.rewrite(may, outer, regions, in_callee)?;
-        exit.memory.retain(|target, _| !matches!(target, Target::Local { .. }));
+        exit.memory.retain(|target, _| !matches!(target, Region::Local { .. }));
         for (param, expr) in pointers() {
             let expr = expr.clone().stripped();
             if after.is_miss(&expr, regions) {
@@ -85,7 +85,7 @@ impl Walk<'_> {
             return Outer::Some;
         }
         let own_values = after.may.iter().any(|root| *root != Root::Value(inst));
-        let own_memory = after.memory.keys().any(|t| matches!(t, Target::Local { .. }));
+        let own_memory = after.memory.keys().any(|t| matches!(t, Region::Local { .. }));
         if own_values || own_memory || after.outer == Outer::Perhaps { Outer::Perhaps } else { Outer::None }
     }
 
@@ -105,9 +105,9 @@ impl Walk<'_> {
     fn survives(&self, expr: &Expr, inst: InstId, effects: &Effects) -> bool {
         let regions = self.rules.regions;
         self.spend(expr.loads().count() * effects.written.len());
-        let is_written = |target: Target| {
+        let is_written = |target: Region| {
             effects.written.iter().any(|w| regions.may_alias(*w, target))
-                || (effects.is_unknown && regions.may_alias(Target::Wild(Class::Any), target))
+                || (effects.is_unknown && regions.may_alias(Region::Wild(PointsTo::Any), target))
         };
         !expr.mentions(inst) && !expr.loads().any(is_written)
     }
@@ -194,7 +194,7 @@ impl Walk<'_> {
     fn restore_memory(&self, inst: InstId, after: &Fact, effects: &Effects, before: &mut Fact) {
         let regions = self.rules.regions;
         for (target, tag) in &after.memory {
-            let is_own = matches!(target, Target::Local { .. });
+            let is_own = matches!(target, Region::Local { .. });
             let region = Expr::root(Root::Undefined).load(*target);
             let tag_survives = *tag != Tag::Many && tag.places().all(|place| self.survives(place, inst, effects));
             if is_own {
@@ -232,5 +232,5 @@ fn as_ghost(expr: &Expr, ghosts: &[Root]) -> Option<Expr> {
 
 /// Whether a path goes through values or locals of one function.
 fn has_own_names(hops: &[Hop]) -> bool {
-    hops.iter().any(|hop| matches!(hop, Hop::Index { .. } | Hop::Load(Target::Local { .. })))
+    hops.iter().any(|hop| matches!(hop, Hop::Index { .. } | Hop::Load(Region::Local { .. })))
 }

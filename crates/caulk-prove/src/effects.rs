@@ -10,13 +10,13 @@ use caulk_program::{CallKind, FuncId, Outcome};
 
 use crate::prover::World;
 use crate::shape::Shape;
-use crate::target::{Class, Target};
+use crate::target::{PointsTo, Region};
 
 /// Everything a function may do to memory, with all it calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
     /// Memory that may be written, or freed while it holds references. Nothing of the function's own.
-    pub written: BTreeSet<Target>,
+    pub written: BTreeSet<Region>,
     /// Calls unknown code.
     pub is_unknown: bool,
     pub frees: bool,
@@ -66,7 +66,7 @@ impl World<'_> {
             todo.extend(own.callees.iter().copied().filter(|c| seen.insert(*c)));
         }
         if all.written.len() > self.config.max_written_regions {
-            all.written = BTreeSet::from([Target::Wild(Class::Any)]);
+            all.written = BTreeSet::from([Region::Wild(PointsTo::Any)]);
         }
         all
     }
@@ -84,7 +84,7 @@ impl World<'_> {
                     // Several values at once may be pointers, wherever they are in it.
                     let is_several = matches!(ty, Type::Aggregate(_) | Type::Vector(_));
                     let one = self.target(&shape, *address);
-                    effects.write(if is_several { Target::Wild(Class::Any) } else { one });
+                    effects.write(if is_several { Region::Wild(PointsTo::Any) } else { one });
                     let is_shared = self.regions.is_shared_with_numbers(one);
                     effects.writes_pointers |= *ty == Type::Ptr || is_several || is_shared;
                 }
@@ -135,7 +135,7 @@ impl World<'_> {
                     effects.frees = true;
                     let freed = arg(what).filter(|_| what.derefs == 0);
                     freed
-                        .map_or(vec![Target::Wild(Class::Any)], |a| self.freed_targets(shape, a))
+                        .map_or(vec![Region::Wild(PointsTo::Any)], |a| self.freed_targets(shape, a))
                         .into_iter()
                         .for_each(|t| effects.write(t));
                 }
@@ -146,7 +146,7 @@ impl World<'_> {
                 EffectKind::Alloc { into, .. } => {
                     effects.allocates = true;
                     if into.derefs > 0 {
-                        effects.write(Target::Wild(Class::Any));
+                        effects.write(Region::Wild(PointsTo::Any));
                         effects.writes_pointers = true;
                     }
                 }
@@ -160,7 +160,7 @@ impl World<'_> {
                     effects.frees = true;
                 }
                 EffectKind::Alias { .. } | EffectKind::Store { .. } | EffectKind::Copy { .. } => {
-                    effects.write(Target::Wild(Class::Any));
+                    effects.write(Region::Wild(PointsTo::Any));
                     effects.writes_pointers = true;
                 }
                 EffectKind::Call { .. } => effects.is_unknown = true,
@@ -169,30 +169,30 @@ impl World<'_> {
     }
 
     /// Memory that is overwritten with bytes.
-    fn overwritten(&self, shape: &Shape, address: Operand) -> Vec<Target> {
+    fn overwritten(&self, shape: &Shape, address: Operand) -> Vec<Region> {
         match shape.parts(self.program, self.regions, address, None) {
             Some(parts) => parts.into_iter().map(|p| p.target).collect(),
-            None => vec![Target::Wild(Class::Any)],
+            None => vec![Region::Wild(PointsTo::Any)],
         }
     }
 
     /// Memory that a library function fills with data. Where no structure is declared there are no pointers.
-    pub fn data_targets(&self, shape: &Shape, address: Operand) -> Vec<Target> {
+    pub fn data_targets(&self, shape: &Shape, address: Operand) -> Vec<Region> {
         let parts = shape.parts(self.program, self.regions, address, None).unwrap_or_default();
         parts.into_iter().map(|p| p.target).collect()
     }
 
     /// Memory that goes when what an operand points to is freed.
-    pub fn freed_targets(&self, shape: &Shape, freed: Operand) -> Vec<Target> {
+    pub fn freed_targets(&self, shape: &Shape, freed: Operand) -> Vec<Region> {
         match shape.class(self.program, freed) {
-            Class::To { depth: 1, ty } => match self.regions.pointer_fields(ty) {
+            PointsTo::To { depth: 1, ty } => match self.regions.pointer_fields(ty) {
                 Some(fields) => fields.iter().map(|f| f.target).collect(),
-                None => vec![Target::Wild(Class::Any)],
+                None => vec![Region::Wild(PointsTo::Any)],
             },
-            Class::To { depth, ty } => vec![Target::Wild(Class::To { depth: depth - 1, ty })],
-            Class::Any if self.is_passed_on(shape, freed) => Vec::new(),
-            Class::Any => vec![Target::Wild(Class::Any)],
-            Class::Code => Vec::new(),
+            PointsTo::To { depth, ty } => vec![Region::Wild(PointsTo::To { depth: depth - 1, ty })],
+            PointsTo::Any if self.is_passed_on(shape, freed) => Vec::new(),
+            PointsTo::Any => vec![Region::Wild(PointsTo::Any)],
+            PointsTo::Code => Vec::new(),
         }
     }
 
@@ -211,7 +211,7 @@ impl World<'_> {
     /// Looks at each instruction once, for all parameters together. Callees are followed to `depth`.
     pub fn find_freed_params(&self, function: FuncId, depth: usize) -> Vec<usize> {
         let Some(shape) = self.shape(function) else { return Vec::new() };
-        let is_asked = |p: InstId| shape.classes[p] == Class::Any && shape.is_holder(p);
+        let is_asked = |p: InstId| shape.classes[p] == PointsTo::Any && shape.is_holder(p);
         let mut passed: BTreeMap<InstId, Passed> =
             shape.params().filter(|p| is_asked(*p)).map(|p| (p, Passed::Read)).collect();
         if passed.is_empty() {
@@ -292,8 +292,8 @@ enum Passed {
 }
 
 impl Effects {
-    fn write(&mut self, target: Target) {
-        if !matches!(target, Target::Local { .. }) {
+    fn write(&mut self, target: Region) {
+        if !matches!(target, Region::Local { .. }) {
             self.written.insert(target);
         }
     }

@@ -7,7 +7,7 @@ use caulk_ir::InstId;
 use caulk_program::GlobalVarId;
 use smallvec::SmallVec;
 
-use crate::target::Target;
+use crate::target::Region;
 
 /// Where an expression starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,7 +36,7 @@ pub enum Root {
 pub enum Hop {
     Add(i64),
     Index { index: InstId, stride: u64 },
-    Load(Target),
+    Load(Region),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,7 +71,7 @@ impl Expr {
         self
     }
 
-    pub fn load(self, target: Target) -> Self {
+    pub fn load(self, target: Region) -> Self {
         self.then(Hop::Load(target))
     }
 
@@ -83,14 +83,14 @@ impl Expr {
         self
     }
 
-    pub fn loads(&self) -> impl Iterator<Item = Target> + '_ {
+    pub fn loads(&self) -> impl Iterator<Item = Region> + '_ {
         self.hops.iter().filter_map(|hop| match hop {
             Hop::Load(target) => Some(*target),
             _ => None,
         })
     }
 
-    pub fn last_load(&self) -> Option<Target> {
+    pub fn last_load(&self) -> Option<Region> {
         match self.hops.last() {
             Some(Hop::Load(target)) => Some(*target),
             _ => None,

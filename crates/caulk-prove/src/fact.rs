@@ -9,7 +9,7 @@ use caulk_ir::InstId;
 
 use crate::expr::{Expr, Hop, Root};
 use crate::regions::Regions;
-use crate::target::Target;
+use crate::target::Region;
 
 /// No state of the program fits the fact: the assumed leak cannot have come this way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl Truth {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fact {
     /// Regions of memory that may refer to the cell. No other memory does.
-    pub memory: BTreeMap<Target, Tag>,
+    pub memory: BTreeMap<Region, Tag>,
     /// Values that may refer to the cell. No other value that is still to be used does.
     pub may: BTreeSet<Root>,
     pub outer: Outer,
@@ -241,8 +241,8 @@ impl Fact {
     }
 
     /// A region may refer to the cell, through `only` besides what it may by now.
-    pub fn add_region(&mut self, target: Target, only: Option<Tag>, regions: &dyn Regions) {
-        let shared: Vec<Target> =
+    pub fn add_region(&mut self, target: Region, only: Option<Tag>, regions: &dyn Regions) {
+        let shared: Vec<Region> =
             self.memory.keys().copied().filter(|t| *t != target && regions.may_alias(*t, target)).collect();
         let tag = match only {
             Some(tag) if shared.is_empty() => self.memory.get(&target).map_or(tag.clone(), |known| known.union(&tag)),
@@ -398,7 +398,7 @@ impl Default for Fact {
 /// What facts must agree on to be joined: where a hit stands, and by which way a branch was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Holder {
-    Memory(Target),
+    Memory(Region),
     Value(Root),
     Branch(Truth),
 }

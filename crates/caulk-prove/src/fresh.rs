@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use caulk_ir::entity::Entity;
-use caulk_ir::{BlockId, Inst, InstId};
+use caulk_ir::{BlockId, EntitySet, Inst, InstId};
 
 use crate::shape::Shape;
 
@@ -18,8 +17,8 @@ pub(crate) struct Fresh {
 struct Escape {
     /// Uses after which the block may have other names.
     uses: Vec<InstId>,
-    /// Blocks at whose beginning that may have happened, a bit for each. Worked out when it is first asked for.
-    after: OnceLock<Vec<u64>>,
+    /// Blocks at whose beginning that may have happened. Worked out when it is first asked for.
+    after: OnceLock<EntitySet<BlockId>>,
 }
 
 impl Fresh {
@@ -41,8 +40,7 @@ impl Fresh {
     pub(crate) fn is_unshared(&self, shape: &Shape, value: InstId, at: InstId) -> bool {
         let Some(escape) = self.escapes.get(&value) else { return false };
         let block = shape.block_of[at];
-        let after = escape.after.get_or_init(|| escape.find_after(shape));
-        let is_after = after[block.index() / 64] & (1 << (block.index() % 64)) != 0;
+        let is_after = escape.after.get_or_init(|| escape.find_after(shape)).contains(block);
         // The uses are in the order of the instructions, so that those of one block stand together.
         let first = escape.uses.partition_point(|using| *using < shape.body.blocks[block].first);
         !is_after && escape.uses.get(first).is_none_or(|using| *using > at)
@@ -50,15 +48,13 @@ impl Fresh {
 }
 
 impl Escape {
-    fn find_after(&self, shape: &Shape) -> Vec<u64> {
-        let mut after = vec![0u64; shape.body.blocks.len().div_ceil(64)];
+    fn find_after(&self, shape: &Shape) -> EntitySet<BlockId> {
+        let mut after = EntitySet::with_capacity(shape.body.blocks.len());
         let mut todo: Vec<BlockId> = self.uses.iter().map(|using| shape.block_of[*using]).collect();
         todo.dedup();
         while let Some(block) = todo.pop() {
             for next in shape.body.terminator(block).successors() {
-                let (word, bit) = (&mut after[next.index() / 64], 1 << (next.index() % 64));
-                if *word & bit == 0 {
-                    *word |= bit;
+                if after.insert(next) {
                     todo.push(next);
                 }
             }

@@ -23,7 +23,7 @@ pub struct Judged {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
+pub enum Judgement {
     /// No probe can lose the last reference to a cell, whatever the function is given.
     Proved,
     MayLeak,
@@ -33,16 +33,16 @@ pub enum Verdict {
 }
 
 impl Judged {
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> Judgement {
         let is = |wanted: fn(&Outcome) -> bool| self.probes.iter().any(|(_, a)| wanted(&a.outcome));
         if self.outside.is_some() {
-            Verdict::Outside
+            Judgement::Outside
         } else if is(|o| matches!(o, Outcome::MayLeak { .. })) {
-            Verdict::MayLeak
+            Judgement::MayLeak
         } else if self.cut.is_some() || is(|o| matches!(o, Outcome::Abandoned(_))) {
-            Verdict::Abandoned
+            Judgement::Abandoned
         } else {
-            Verdict::Proved
+            Judgement::Proved
         }
     }
 

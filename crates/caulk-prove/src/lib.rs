@@ -32,9 +32,9 @@ mod transfer;
 
 pub use config::{Extensions, ProveConfig};
 pub use engine::{Answer, follow};
-pub use judge::{Judged, Verdict, judge, judge_all, judge_each};
+pub use judge::{Judged, Judgement, judge, judge_all, judge_each};
 pub use opinion::{Claim, contradicts};
-pub use outcome::{Origin, Outcome, Reason, TraceStep};
+pub use outcome::{CellOrigin, Outcome, Reason, TraceStep};
 pub use outside::Outside;
 pub use probe::{Kind, Probe, Start, probes};
 pub use prover::World;

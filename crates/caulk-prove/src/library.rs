@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use caulk_ir::{CallData, InstId, Operand, Type};
-use caulk_models::{Effect, EffectKind, Model, Place, Pointer, Root as PlaceRoot};
+use caulk_models::{EffectKind, Model, ModelEffect, Place, Pointer, Root as PlaceRoot};
 use caulk_program::{CallKind, FuncId, Outcome as Resolution};
 
 use crate::expr::{Expr, Hop, Root};
 use crate::fact::{Contradiction, Fact, Feasible, Outer, Truth};
-use crate::outcome::{Origin, Reason};
+use crate::outcome::{CellOrigin, Reason};
 use crate::regions::PointerField;
 use crate::shape::Shape;
-use crate::target::{Class, Target};
+use crate::target::{PointsTo, Region};
 use crate::transfer::{Flow, Walk, whole};
 
 impl Walk<'_> {
@@ -57,7 +57,7 @@ impl Walk<'_> {
     /// It is not known what is called: any memory that others can reach may have been written, and may have held the cell.
     pub(crate) fn unknown_call(&self, inst: InstId, fact: Fact) -> Flow {
         let reason = Reason::UnknownCall { function: self.shape.id, inst };
-        self.opaque_call(inst, &BTreeSet::from([Target::Wild(Class::Any)]), reason, fact)
+        self.opaque_call(inst, &BTreeSet::from([Region::Wild(PointsTo::Any)]), reason, fact)
     }
 
     /// A call of a function with a body that is not followed: one outside of the language may do anything, another one
@@ -66,7 +66,7 @@ impl Walk<'_> {
         let reason = Reason::Outside { function: callee.id };
         let effects = self.world.effects(callee.id);
         if effects.is_unknown || callee.outside.is_some() {
-            return self.opaque_call(inst, &BTreeSet::from([Target::Wild(Class::Any)]), reason, fact);
+            return self.opaque_call(inst, &BTreeSet::from([Region::Wild(PointsTo::Any)]), reason, fact);
         }
         let mut flow = self.opaque_call(inst, &effects.written, Reason::Depth, fact);
         if let (Flow::Before(facts), Some(call)) = (&mut flow, self.shape.call(inst)) {
@@ -78,7 +78,7 @@ impl Walk<'_> {
         flow
     }
 
-    fn opaque_call(&self, inst: InstId, written: &BTreeSet<Target>, reason: Reason, fact: Fact) -> Flow {
+    fn opaque_call(&self, inst: InstId, written: &BTreeSet<Region>, reason: Reason, fact: Fact) -> Flow {
         if fact.hits.contains(&Expr::value(inst)) {
             return Flow::Abandoned(reason);
         }
@@ -102,7 +102,7 @@ impl Walk<'_> {
         if model.never_returns() {
             return Flow::Before(Vec::new());
         }
-        let calls = |e: &Effect| matches!(e.kind, EffectKind::Call { .. });
+        let calls = |e: &ModelEffect| matches!(e.kind, EffectKind::Call { .. });
         if model.effects.iter().any(calls) {
             return self.unknown_call(inst, fact);
         }
@@ -139,13 +139,20 @@ impl Walk<'_> {
     /// A library function gave out a pointer to something it has, or that we know nothing of.
     fn result_of_library(&self, inst: InstId, mut fact: Fact) -> Flow {
         if fact.hits.contains(&Expr::value(inst)) {
-            return Flow::Found(Origin::Library { function: self.shape.id, inst });
+            return Flow::Found(CellOrigin::Library { function: self.shape.id, inst });
         }
         fact.forget(inst);
         Flow::Before(vec![fact])
     }
 
-    fn effect(&self, inst: InstId, call: &CallData, effect: &Effect, fact: Fact, result_is_set: &mut bool) -> Flow {
+    fn effect(
+        &self,
+        inst: InstId,
+        call: &CallData,
+        effect: &ModelEffect,
+        fact: Fact,
+        result_is_set: &mut bool,
+    ) -> Flow {
         let always = effect.when.is_always();
         match &effect.kind {
             EffectKind::Alloc { into, .. } => {
@@ -170,7 +177,7 @@ impl Walk<'_> {
                 Flow::Before(vec![fact])
             }
             EffectKind::Alias { .. } | EffectKind::Store { .. } | EffectKind::Copy { .. } => {
-                Flow::Before(vec![self.clobber(fact, Target::Wild(Class::Any))])
+                Flow::Before(vec![self.clobber(fact, Region::Wild(PointsTo::Any))])
             }
         }
     }
@@ -194,7 +201,7 @@ impl Walk<'_> {
 
     /// The paper's rule for `*e0 = malloc`.
     fn allocate(&self, inst: InstId, call: &CallData, into: &Place, fact: Fact) -> Flow {
-        let origin = Origin::Allocation { function: self.shape.id, inst };
+        let origin = CellOrigin::Allocation { function: self.shape.id, inst };
         if into.is_ret() {
             return self.allocate_value(inst, origin, fact);
         }
@@ -213,7 +220,7 @@ impl Walk<'_> {
         self.rules.assign(&fact, &to, Some(&Expr::root(Expr::NULL))).into()
     }
 
-    fn allocate_value(&self, inst: InstId, origin: Origin, fact: Fact) -> Flow {
+    fn allocate_value(&self, inst: InstId, origin: CellOrigin, fact: Fact) -> Flow {
         let result = Expr::value(inst);
         let is_older = fact.outer == Outer::Some || fact.hits.iter().any(|hit| hit.root != result.root);
         if fact.hits.contains(&result) {
@@ -240,7 +247,7 @@ impl Walk<'_> {
         let regions = self.rules.regions;
         let mut before = fact;
         let Some(freed) = self.value_at(call, what) else {
-            return Ok(self.clobber(before, Target::Wild(Class::Any)));
+            return Ok(self.clobber(before, Region::Wild(PointsTo::Any)));
         };
         if always {
             if before.hits.contains(&freed.clone().stripped()) {
@@ -250,7 +257,7 @@ impl Walk<'_> {
         }
         match self.argument(call, what).filter(|_| what.derefs == 0) {
             Some(argument) => self.unfree(&mut before, argument),
-            None => self.rules.grow(&mut before, Target::Wild(Class::Any), None),
+            None => self.rules.grow(&mut before, Region::Wild(PointsTo::Any), None),
         }
         Ok(before)
     }
@@ -260,7 +267,7 @@ impl Walk<'_> {
         let class = self.shape.class(self.world.program, freed);
         let expr = self.expr(freed);
         let fields = match class {
-            Class::To { depth: 1, ty } if expr.hops.is_empty() => self.rules.regions.pointer_fields(ty),
+            PointsTo::To { depth: 1, ty } if expr.hops.is_empty() => self.rules.regions.pointer_fields(ty),
             _ => None,
         };
         let Some(fields) = fields else {
@@ -272,9 +279,9 @@ impl Walk<'_> {
     }
 
     /// Regions of one block may refer to the cell. More than a fact can name are as good as all memory.
-    pub(crate) fn grow_all(&self, fact: &mut Fact, regions: impl Iterator<Item = (Target, Option<Expr>)>) {
-        let may_hold = |target: Target| self.rules.may_hold(self.rules.regions.content(target));
-        let mut some: Vec<(Target, Option<Expr>)> = regions.filter(|(target, _)| may_hold(*target)).collect();
+    pub(crate) fn grow_all(&self, fact: &mut Fact, regions: impl Iterator<Item = (Region, Option<Expr>)>) {
+        let may_hold = |target: Region| self.rules.may_hold(self.rules.regions.content(target));
+        let mut some: Vec<(Region, Option<Expr>)> = regions.filter(|(target, _)| may_hold(*target)).collect();
         self.spend(some.len() * (1 + fact.memory.len()));
         if some.len() > self.world.config.max_regions {
             some = vec![(whole(some[0].0), None)];
@@ -326,7 +333,7 @@ impl Walk<'_> {
         });
         before.extend(failed);
         // Succeeded: what the new block refers to, the old one did.
-        let origin = Origin::Allocation { function: self.shape.id, inst };
+        let origin = CellOrigin::Allocation { function: self.shape.id, inst };
         let is_older = fact.outer == Outer::Some || fact.hits.iter().any(|hit| *hit != result);
         if fact.hits.contains(&result) && !is_older {
             return Flow::Found(origin);

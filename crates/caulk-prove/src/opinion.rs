@@ -6,11 +6,11 @@ use caulk_program::FuncId;
 use crate::engine::follow;
 use crate::expr::{Expr, Root};
 use crate::fact::{Fact, Tag};
-use crate::outcome::{Origin, Outcome};
+use crate::outcome::{CellOrigin, Outcome};
 use crate::probe::{Kind, Probe, Start};
 use crate::prover::World;
 use crate::shape::{Holding, Shape};
-use crate::target::Target;
+use crate::target::Region;
 
 /// The finding that what a call returned is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub fn contradicts(world: &World<'_>, claim: Claim) -> bool {
     match answer.outcome {
         Outcome::Proved => true,
         Outcome::Abandoned(_) => false,
-        Outcome::MayLeak { .. } => !answer.origins.iter().any(|o| matches!(o, Origin::Allocation { .. })),
+        Outcome::MayLeak { .. } => !answer.origins.iter().any(|o| matches!(o, CellOrigin::Allocation { .. })),
     }
 }
 
@@ -52,7 +52,7 @@ fn probe(shape: &Shape, claim: Claim) -> Probe {
     let mut fact = Fact::new();
     fact.may.insert(name);
     fact.hits.insert(Expr::root(name));
-    fact.memory.insert(Target::Heap, Tag::Many);
+    fact.memory.insert(Region::Heap, Tag::Many);
     Probe {
         function: claim.function,
         kind: Kind::Forgotten,

@@ -11,14 +11,14 @@ pub enum Outcome {
     /// Every way back is contradicted.
     Proved,
     /// Some way back is not: the cell may have come from there.
-    MayLeak { origin: Origin, trace: Vec<TraceStep> },
+    MayLeak { origin: CellOrigin, trace: Vec<TraceStep> },
     /// A bound was reached, or something is not known.
     Abandoned(Reason),
 }
 
 /// Where the cell may come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
+pub enum CellOrigin {
     /// This call made it.
     Allocation { function: FuncId, inst: InstId },
     /// It was there when the function was entered.

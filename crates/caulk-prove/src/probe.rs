@@ -13,7 +13,7 @@ use crate::fact::{Fact, Tag};
 use crate::prover::World;
 use crate::regions::PointerField;
 use crate::shape::{Holding, Part, Shape};
-use crate::target::{Class, Target};
+use crate::target::{PointsTo, Region};
 use crate::transfer::Walk;
 
 /// How a reference may be lost.
@@ -52,11 +52,11 @@ pub struct Probe {
     pub start: Start,
     pub fact: Fact,
     /// What the reference is declared to point to.
-    pub cell: Class,
+    pub cell: PointsTo,
     /// The variable that held it.
     pub variable: Option<VarId>,
     /// The region that held it.
-    pub region: Option<Target>,
+    pub region: Option<Region>,
     /// The notion under which it was asked.
     pub holding: Holding,
     /// The call that made the cell, where only that one is asked about.
@@ -93,7 +93,7 @@ pub fn probes(
 /// A place in memory that goes.
 struct Lost {
     content: Expr,
-    target: Target,
+    target: Region,
     /// It is this one pointer, not one of several.
     exact: bool,
     /// What does not refer to the cell if this is the last reference.
@@ -124,7 +124,7 @@ impl Probes<'_> {
 
     fn walk(&self) -> Walk<'_> {
         let (regions, extensions) = (self.world.regions, self.world.config.extensions);
-        let rules = Rules { regions, extensions, cell: Class::Any, shape: Some(self.shape), at: None };
+        let rules = Rules { regions, extensions, cell: PointsTo::Any, shape: Some(self.shape), at: None };
         Walk { world: self.world, shape: self.shape, rules, spent: self.spent }
     }
 
@@ -182,7 +182,7 @@ impl Probes<'_> {
     fn of_memory(&mut self, kind: Kind, inst: InstId, place: &Lost, mut fact: Fact) {
         let regions = self.world.regions;
         let cell = regions.content(place.target);
-        if cell == Class::Code {
+        if cell == PointsTo::Code {
             return;
         }
         let is_given_up = fact.memory.len() > self.world.config.max_regions;
@@ -237,7 +237,7 @@ impl Probes<'_> {
         let (program, regions) = (self.world.program, self.world.regions);
         let address = Operand::Value(local);
         let base = Expr::root(Root::Local(local));
-        let mut places: Vec<(i64, Target, bool)> = self
+        let mut places: Vec<(i64, Region, bool)> = self
             .shape
             .parts(program, regions, address, None)
             .unwrap_or_default()
@@ -245,11 +245,11 @@ impl Probes<'_> {
             .map(|p| (p.offset, p.target, p.exact))
             .collect();
         let whole = self.world.target(self.shape, address);
-        if matches!(whole, Target::Slot { .. }) && self.is_pointer_slot(local) {
+        if matches!(whole, Region::Slot { .. }) && self.is_pointer_slot(local) {
             places.push((0, whole, true));
         }
         let others: Vec<Expr> = returned.map(|r| self.expr(r)).into_iter().collect();
-        let place = |(offset, target, exact): (i64, Target, bool)| {
+        let place = |(offset, target, exact): (i64, Region, bool)| {
             let content = base.clone().then(Hop::Add(offset)).load(target);
             Lost { content, target, exact, others: others.clone() }
         };
@@ -270,9 +270,9 @@ impl Probes<'_> {
             let base = self.expr(freed);
             let others = vec![base.clone()];
             match self.shape.class(self.world.program, freed) {
-                Class::To { depth: 1, ty } if base.hops.is_empty() => {
+                PointsTo::To { depth: 1, ty } if base.hops.is_empty() => {
                     let Some(fields) = self.world.regions.pointer_fields(ty) else {
-                        let target = Target::Wild(Class::Any);
+                        let target = Region::Wild(PointsTo::Any);
                         places.push(Lost { content: base.load(target), target, exact: false, others });
                         continue;
                     };
@@ -284,8 +284,8 @@ impl Probes<'_> {
                     };
                     places.extend(fields.iter().map(place));
                 }
-                Class::To { depth, ty } if depth > 1 => {
-                    let target = Target::Wild(Class::To { depth: depth - 1, ty });
+                PointsTo::To { depth, ty } if depth > 1 => {
+                    let target = Region::Wild(PointsTo::To { depth: depth - 1, ty });
                     places.push(Lost { content: base.load(target), target, exact: false, others });
                 }
                 _ => {}
@@ -386,7 +386,7 @@ impl Probes<'_> {
     fn of_root(&mut self, kind: Kind, value: InstId, root: Root, place: InstId, start: Start) {
         let is_param = matches!(self.shape.body.insts[value], Inst::Param { .. });
         let cell = self.shape.classes[value];
-        if cell == Class::Code || (is_param && self.world.config.arguments_are_held) {
+        if cell == PointsTo::Code || (is_param && self.world.config.arguments_are_held) {
             return;
         }
         let mut fact = Fact::new();

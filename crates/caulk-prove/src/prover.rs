@@ -13,7 +13,7 @@ use crate::effects::{Effects, OwnEffects};
 use crate::outcome::Reason;
 use crate::regions::Regions;
 use crate::shape::Shape;
-use crate::target::Target;
+use crate::target::Region;
 
 /// Calls of one function, each with the function that it stands in.
 type Calls = Arc<[(FuncId, InstId)]>;
@@ -122,7 +122,7 @@ impl<'a> World<'a> {
         flags.no_memory || flags.read_only
     }
 
-    pub fn target(&self, shape: &Shape, address: Operand) -> Target {
+    pub fn target(&self, shape: &Shape, address: Operand) -> Region {
         shape.target(self.program, address)
     }
 

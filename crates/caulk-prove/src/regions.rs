@@ -8,18 +8,18 @@ use caulk_ir::entity::Entity;
 use caulk_program::{Program, Spot, TypeId, UnitId};
 
 use crate::config::ProveConfig;
-use crate::target::{Class, Target};
+use crate::target::{PointsTo, Region};
 
 /// What the prover asks about memory. A better points-to analysis can be put in its place.
 pub trait Regions: Sync {
     /// Whether a write to one may change what is read from the other.
-    fn may_alias(&self, a: Target, b: Target) -> bool;
+    fn may_alias(&self, a: Region, b: Region) -> bool;
     /// What the pointers in a region point to.
-    fn content(&self, target: Target) -> Class;
+    fn content(&self, target: Region) -> PointsTo;
     /// Whether numbers are written to the same place as pointers: the arms of a union.
-    fn is_shared_with_numbers(&self, target: Target) -> bool;
+    fn is_shared_with_numbers(&self, target: Region) -> bool;
     /// Whether a pointer of one class may point into a cell that a pointer of the other class points to.
-    fn may_meet(&self, pointer: Class, cell: Class) -> bool;
+    fn may_meet(&self, pointer: PointsTo, cell: PointsTo) -> bool;
     /// The pointers in a structure. None if there are too many to look at one by one.
     fn pointer_fields(&self, ty: TypeId) -> Option<Arc<[PointerField]>>;
 }
@@ -29,7 +29,7 @@ pub trait Regions: Sync {
 pub struct PointerField {
     /// From the beginning of the outermost structure.
     pub offset: u64,
-    pub target: Target,
+    pub target: Region,
     /// There are several in a row.
     pub is_array: bool,
 }
@@ -50,7 +50,7 @@ struct TypeFacts {
     /// The structure and all that lie in it, sorted. None if there are too many.
     parts: OnceLock<Option<Box<[TypeId]>>>,
     /// What the pointers at each offset point to, sorted by offset.
-    contents: OnceLock<Box<[(u64, Class)]>>,
+    contents: OnceLock<Box<[(u64, PointsTo)]>>,
 }
 
 impl<'a> TypedRegions<'a> {
@@ -83,16 +83,16 @@ impl<'a> TypedRegions<'a> {
         Some(seen.into_iter().collect())
     }
 
-    fn find_contents(&self, ty: TypeId) -> Box<[(u64, Class)]> {
+    fn find_contents(&self, ty: TypeId) -> Box<[(u64, PointsTo)]> {
         let info = self.program.type_info(ty);
         let class = |pointee: Pointee| class_of(self.program, info.unit, pointee);
-        let mut all: Vec<(u64, Class)> = info.fields.iter().map(|f| (f.offset, class(f.pointee))).collect();
+        let mut all: Vec<(u64, PointsTo)> = info.fields.iter().map(|f| (f.offset, class(f.pointee))).collect();
         all.sort_by_key(|(offset, _)| *offset);
         // Several fields at one place may point to anything.
         all.dedup_by(|next, first| {
             let is_same_place = next.0 == first.0;
             if is_same_place {
-                first.1 = Class::Any;
+                first.1 = PointsTo::Any;
             }
             is_same_place
         });
@@ -101,59 +101,59 @@ impl<'a> TypedRegions<'a> {
 }
 
 /// What a declaration of a unit says of a pointer.
-pub fn class_of(program: &Program, unit: UnitId, pointee: Pointee) -> Class {
+pub fn class_of(program: &Program, unit: UnitId, pointee: Pointee) -> PointsTo {
     match pointee.target {
-        _ if pointee.is_function && pointee.depth == 1 => Class::Code,
-        Some(ty) if pointee.depth > 0 => Class::To { depth: pointee.depth, ty: program.resolve_struct(unit, ty) },
-        _ => Class::Any,
+        _ if pointee.is_function && pointee.depth == 1 => PointsTo::Code,
+        Some(ty) if pointee.depth > 0 => PointsTo::To { depth: pointee.depth, ty: program.resolve_struct(unit, ty) },
+        _ => PointsTo::Any,
     }
 }
 
 /// The region of a field of a structure, wherever in it embedded structures begin.
-pub fn field_target(program: &Program, ty: TypeId, offset: u64) -> Target {
+pub fn field_target(program: &Program, ty: TypeId, offset: u64) -> Region {
     let Spot { ty, offset, .. } = program.types().spot(ty, offset);
-    Target::Field { ty, offset }
+    Region::Field { ty, offset }
 }
 
 impl Regions for TypedRegions<'_> {
-    fn may_alias(&self, a: Target, b: Target) -> bool {
+    fn may_alias(&self, a: Region, b: Region) -> bool {
         match (a, b) {
-            (Target::Local { local: a, offset: x }, Target::Local { local: b, offset: y }) => {
+            (Region::Local { local: a, offset: x }, Region::Local { local: b, offset: y }) => {
                 a == b && (x == y || x.is_none() || y.is_none())
             }
-            (Target::Local { .. }, _) | (_, Target::Local { .. }) => false,
-            (Target::Heap, other) | (other, Target::Heap) => {
-                matches!(other, Target::Heap | Target::Field { .. } | Target::Wild(_))
+            (Region::Local { .. }, _) | (_, Region::Local { .. }) => false,
+            (Region::Heap, other) | (other, Region::Heap) => {
+                matches!(other, Region::Heap | Region::Field { .. } | Region::Wild(_))
             }
-            (Target::Wild(a), Target::Wild(b)) => are_compatible(a, b),
-            (Target::Wild(class), other) | (other, Target::Wild(class)) => are_compatible(class, self.content(other)),
+            (Region::Wild(a), Region::Wild(b)) => are_compatible(a, b),
+            (Region::Wild(class), other) | (other, Region::Wild(class)) => are_compatible(class, self.content(other)),
             _ => a == b,
         }
     }
 
-    fn content(&self, target: Target) -> Class {
+    fn content(&self, target: Region) -> PointsTo {
         match target {
-            Target::Field { ty, offset } => {
+            Region::Field { ty, offset } => {
                 let contents = self.types[ty.index()].contents.get_or_init(|| self.find_contents(ty));
-                contents.binary_search_by_key(&offset, |(at, _)| *at).map_or(Class::Any, |at| contents[at].1)
+                contents.binary_search_by_key(&offset, |(at, _)| *at).map_or(PointsTo::Any, |at| contents[at].1)
             }
-            Target::Global(global) => {
+            Region::Global(global) => {
                 let info = self.program.global(global);
                 class_of(self.program, info.unit, info.declaration.pointee)
             }
-            Target::Slot { .. } | Target::Local { .. } | Target::Heap => Class::Any,
-            Target::Wild(class) => class,
+            Region::Slot { .. } | Region::Local { .. } | Region::Heap => PointsTo::Any,
+            Region::Wild(class) => class,
         }
     }
 
-    fn is_shared_with_numbers(&self, target: Target) -> bool {
-        matches!(target, Target::Field { ty, .. } if self.program.type_info(ty).is_union)
+    fn is_shared_with_numbers(&self, target: Region) -> bool {
+        matches!(target, Region::Field { ty, .. } if self.program.type_info(ty).is_union)
     }
 
-    fn may_meet(&self, pointer: Class, cell: Class) -> bool {
+    fn may_meet(&self, pointer: PointsTo, cell: PointsTo) -> bool {
         match (pointer, cell) {
-            (Class::Code, _) => false,
-            (Class::To { depth: 1, ty: a }, Class::To { depth: 1, ty: b }) => {
+            (PointsTo::Code, _) => false,
+            (PointsTo::To { depth: 1, ty: a }, PointsTo::To { depth: 1, ty: b }) => {
                 self.contains(a, b) || self.contains(b, a)
             }
             _ => true,
@@ -166,8 +166,8 @@ impl Regions for TypedRegions<'_> {
     }
 }
 
-fn are_compatible(a: Class, b: Class) -> bool {
-    a == Class::Any || b == Class::Any || a == b
+fn are_compatible(a: PointsTo, b: PointsTo) -> bool {
+    a == PointsTo::Any || b == PointsTo::Any || a == b
 }
 
 /// Structures that embed others can hold exponentially many pointers in their own size of text, so both the pointers and
@@ -186,7 +186,7 @@ fn collect_fields(program: &Program, ty: TypeId, max: usize) -> Option<Arc<[Poin
         for field in &info.fields {
             let offset = u64::saturating_add(base, field.offset);
             if field.pointee.depth > 0 && !field.is_vptr {
-                let target = Target::Field { ty, offset: field.offset };
+                let target = Region::Field { ty, offset: field.offset };
                 found.push(PointerField { offset, target, is_array: field.size > pointer_bytes });
             } else if let Some(inner) = field.embedded() {
                 todo.push((inner, offset));

@@ -5,7 +5,7 @@ use caulk_program::{FuncId, GlobalVarId, TypeId};
 
 /// The memory an address may lead to: one region, or any of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Target {
+pub enum Region {
     /// A field, in all structures of its type.
     Field { ty: TypeId, offset: u64 },
     /// A variable outside of functions that is no structure.
@@ -15,14 +15,14 @@ pub enum Target {
     /// A part of a local variable that only its function can reach, by its offset if that is known.
     Local { local: InstId, offset: Option<i64> },
     /// Whatever holds a pointer of the class and can be reached through a pointer.
-    Wild(Class),
+    Wild(PointsTo),
     /// All that is no variable: fields of structures, and what pointers lead to.
     Heap,
 }
 
 /// What a pointer is declared to point to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Class {
+pub enum PointsTo {
     /// Not known, or anything (`void *`, `char *`).
     Any,
     /// A structure, behind so many levels of pointers.
@@ -31,14 +31,14 @@ pub enum Class {
     Code,
 }
 
-impl Class {
+impl PointsTo {
     /// What both say; a declaration that says nothing gives way.
-    pub fn meet(self, other: Class) -> Class {
+    pub fn meet(self, other: PointsTo) -> PointsTo {
         match (self, other) {
-            (Class::Any, other) => other,
-            (this, Class::Any) => this,
+            (PointsTo::Any, other) => other,
+            (this, PointsTo::Any) => this,
             (this, other) if this == other => this,
-            _ => Class::Any,
+            _ => PointsTo::Any,
         }
     }
 }

@@ -7,10 +7,10 @@ use caulk_ir::{BinaryOp, CastOp, CompareOp, Inst, InstId, Operand, Type};
 use crate::assign::{Location, Rules};
 use crate::expr::{Expr, Hop, Root};
 use crate::fact::{Contradiction, Fact, Feasible, Tag, Truth};
-use crate::outcome::{Origin, Reason};
+use crate::outcome::{CellOrigin, Reason};
 use crate::prover::World;
 use crate::shape::{Part, Shape};
-use crate::target::{Class, Target};
+use crate::target::{PointsTo, Region};
 
 /// What lies before an instruction.
 pub(crate) enum Flow {
@@ -19,7 +19,7 @@ pub(crate) enum Flow {
     /// The call has to be followed.
     Enter(Fact),
     /// The cell may have been made here: the leak may be real.
-    Found(Origin),
+    Found(CellOrigin),
     Abandoned(Reason),
 }
 
@@ -156,10 +156,10 @@ impl Walk<'_> {
             (Some(to), Some(from)) => (to, from),
             (Some(to), None) => (to, Vec::new()),
             // What is copied tells what it is copied to.
-            (None, Some(from)) if !from.iter().any(|p| matches!(p.target, Target::Local { .. })) => {
+            (None, Some(from)) if !from.iter().any(|p| matches!(p.target, Region::Local { .. })) => {
                 (from.clone(), from)
             }
-            (None, _) => return Ok(self.clobber(fact, Target::Wild(Class::Any))),
+            (None, _) => return Ok(self.clobber(fact, Region::Wild(PointsTo::Any))),
         };
         let mut fact = fact;
         self.spend(to.len() * (1 + fact.size()));
@@ -187,7 +187,7 @@ impl Walk<'_> {
     fn fill(&self, dst: Operand, len: Operand, fact: Fact) -> Feasible<Fact> {
         let (world, regions) = (self.world, self.rules.regions);
         let Some(parts) = self.shape.parts(world.program, regions, dst, self.length(len)) else {
-            return Ok(self.clobber(fact, Target::Wild(Class::Any)));
+            return Ok(self.clobber(fact, Region::Wild(PointsTo::Any)));
         };
         let mut fact = fact;
         self.spend(parts.len() * (1 + fact.size()));
@@ -211,13 +211,13 @@ impl Walk<'_> {
     }
 
     /// Memory is written, it is not known with what: what was read from it is forgotten, and it may have held references.
-    pub(crate) fn clobber(&self, mut fact: Fact, target: Target) -> Fact {
+    pub(crate) fn clobber(&self, mut fact: Fact, target: Region) -> Fact {
         let regions = self.rules.regions;
         let touched = |expr: &Expr| expr.loads().any(|t| regions.may_alias(t, target));
         fact.hits.retain(|e| !touched(e));
         fact.misses.retain(|e| !touched(e));
         fact.truths.retain(|e, _| !touched(e));
-        let tagged: Vec<Target> = fact.memory.keys().copied().filter(|t| regions.may_alias(*t, target)).collect();
+        let tagged: Vec<Region> = fact.memory.keys().copied().filter(|t| regions.may_alias(*t, target)).collect();
         for region in tagged {
             fact.memory.insert(region, Tag::Many);
         }
@@ -342,7 +342,7 @@ impl Walk<'_> {
         let parts = parts.into_iter().flatten().map(|part| (part.target, Some(content(&part)).filter(|_| part.exact)));
         self.grow_all(&mut fact, parts);
         let whole = self.world.target(self.shape, address);
-        if matches!(whole, Target::Slot { .. }) {
+        if matches!(whole, Region::Slot { .. }) {
             self.rules.grow(&mut fact, whole, Some(Expr::root(Root::Local(local)).load(whole)));
         }
         Ok(fact)
@@ -359,8 +359,8 @@ impl Walk<'_> {
         let function = self.shape.id;
         let is_recursive = self.shape.is_recursive;
         fact.memory.retain(|target, _| match *target {
-            Target::Local { local: l, .. } => l != local,
-            Target::Slot { function: f, local: l } => f != function || l != local || is_recursive,
+            Region::Local { local: l, .. } => l != local,
+            Region::Slot { function: f, local: l } => f != function || l != local || is_recursive,
             _ => true,
         });
         fact.drop_places(reads);
@@ -370,9 +370,9 @@ impl Walk<'_> {
 }
 
 /// One region in place of the many in a block, one of which is given: all of a local, or all that pointers lead to.
-pub(crate) fn whole(part: Target) -> Target {
+pub(crate) fn whole(part: Region) -> Region {
     match part {
-        Target::Local { local, .. } => Target::Local { local, offset: None },
-        _ => Target::Wild(Class::Any),
+        Region::Local { local, .. } => Region::Local { local, offset: None },
+        _ => Region::Wild(PointsTo::Any),
     }
 }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
-use caulk_prove::{Judged, Outcome, ProveConfig, Reason, TypedRegions, Verdict, World, judge, judge_all};
+use caulk_prove::{Judged, Judgement, Outcome, ProveConfig, Reason, TypedRegions, World, judge, judge_all};
 
 /// Judges all functions of a program, and checks what every answer has to keep to.
 fn judged(code: &str, config: &ProveConfig) -> (Program, Vec<Judged>) {
@@ -30,7 +30,7 @@ fn judged(code: &str, config: &ProveConfig) -> (Program, Vec<Judged>) {
     (program, all)
 }
 
-fn verdict(code: &str, function: &str) -> Verdict {
+fn verdict(code: &str, function: &str) -> Judgement {
     let (program, all) = judged(code, &ProveConfig::default());
     let function = support::function(&program, function);
     all.iter().find(|j| j.function == function).expect("it has a body").verdict()
@@ -46,7 +46,7 @@ fn freeing_very_many_parameters_is_proved() {
     const COUNT: usize = 1_000;
     let params = repeat(COUNT, ", ", |i| format!("char *p{i}"));
     let frees = repeat(COUNT, "\n", |i| format!("free(p{i});"));
-    assert_eq!(verdict(&format!("void f({params}) {{\n{frees}\n}}"), "f"), Verdict::Proved);
+    assert_eq!(verdict(&format!("void f({params}) {{\n{frees}\n}}"), "f"), Judgement::Proved);
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn wrappers_around_wrappers_are_looked_at_once() {
     for level in 1..4 {
         writeln!(code, "void f{level}({params}) {{ f{}({names}); }}", level - 1).expect("a string");
     }
-    assert_eq!(verdict(&code, "f3"), Verdict::Proved);
+    assert_eq!(verdict(&code, "f3"), Judgement::Proved);
 }
 
 #[test]
@@ -68,8 +68,8 @@ fn very_many_fields_and_allocations_are_abandoned() {
     let code = format!(
         "struct s {{ {fields} }};\nvoid f(struct s *s) {{\n{made}\n}}\nvoid g(struct s *s) {{ f(s); free(s); }}"
     );
-    assert_ne!(verdict(&code, "f"), Verdict::Proved);
-    assert_ne!(verdict(&code, "g"), Verdict::Proved);
+    assert_ne!(verdict(&code, "f"), Judgement::Proved);
+    assert_ne!(verdict(&code, "g"), Judgement::Proved);
 }
 
 #[test]
@@ -83,15 +83,15 @@ fn a_structure_with_exponentially_many_pointers_is_one_region() {
     writeln!(code, "void f(struct s29 *s) {{ {first} = 0; free(s); }}").expect("a string");
     writeln!(code, "void g(struct s29 *s, struct s29 *t) {{ {first} = 0; memcpy(s, t, sizeof *s); }}")
         .expect("a string");
-    assert_ne!(verdict(&code, "f"), Verdict::Proved);
-    assert_ne!(verdict(&code, "g"), Verdict::Proved);
+    assert_ne!(verdict(&code, "f"), Judgement::Proved);
+    assert_ne!(verdict(&code, "g"), Judgement::Proved);
 }
 
 #[test]
 fn a_switch_with_very_many_cases_is_followed() {
     let cases = repeat(1_500, "\n", |i| format!("case {i}: p = malloc({}); break;", i + 1));
     let code = format!("void f(int x) {{ char *p = 0; switch (x) {{\n{cases}\n}} free(p); }}");
-    assert_eq!(verdict(&code, "f"), Verdict::Proved);
+    assert_eq!(verdict(&code, "f"), Judgement::Proved);
 }
 
 #[test]
@@ -114,8 +114,8 @@ fn a_function_that_is_too_large_is_abandoned() {
     let (program, all) = judged(code, &config);
     let function = support::function(&program, "f");
     assert_eq!(all[0].cut, Some(Reason::Size { function }));
-    assert_eq!(all[0].verdict(), Verdict::Abandoned);
-    assert_eq!(verdict(code, "f"), Verdict::Proved);
+    assert_eq!(all[0].verdict(), Judgement::Abandoned);
+    assert_eq!(verdict(code, "f"), Judgement::Proved);
 }
 
 /// What `caulk query` asks is answered although the rest of the function is too much.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
-use caulk_prove::{Extensions, ProveConfig, TypedRegions, Verdict, World, judge_all};
+use caulk_prove::{Extensions, Judgement, ProveConfig, TypedRegions, World, judge_all};
 use support::generator::{self, Chance};
 use support::heaps::can_leak;
 
@@ -35,7 +35,7 @@ fn check(program: &Program, seeds: &[u64], with_memory: bool, config: &ProveConf
     let bodies: Vec<FuncId> = program.functions().filter(|f| program.has_body(*f)).collect();
     let judged = judge_all(&world, &bodies);
     let proved: BTreeSet<FuncId> =
-        judged.iter().filter(|j| j.verdict() == Verdict::Proved).map(|j| j.function).collect();
+        judged.iter().filter(|j| j.verdict() == Judgement::Proved).map(|j| j.function).collect();
     let mut tally = Tally { proved: 0, leaking: 0 };
     for seed in seeds {
         let function = support::function(program, &format!("f{seed}"));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
-use caulk_prove::{Extensions, Outcome, ProveConfig, TypedRegions, Verdict, World, judge_all};
+use caulk_prove::{Extensions, Judgement, Outcome, ProveConfig, TypedRegions, World, judge_all};
 use support::generator::Chance;
 use support::heaps::losing_lines;
 
@@ -82,7 +82,7 @@ fn row(program: &Program, real: BTreeSet<u32>, models: &Models, extensions: Exte
         wrong: open.iter().filter(|line| !real.contains(line)).count(),
         transfers,
         real,
-        is_proved: judged.iter().all(|j| j.verdict() == Verdict::Proved),
+        is_proved: judged.iter().all(|j| j.verdict() == Judgement::Proved),
     }
 }
 

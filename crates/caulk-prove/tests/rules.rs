@@ -7,29 +7,29 @@ use caulk_prove::assign::{Location, Rules};
 use caulk_prove::expr::{Expr, Hop, Root};
 use caulk_prove::fact::{Contradiction, Fact, Tag, Truth};
 use caulk_prove::regions::{PointerField, Regions};
-use caulk_prove::target::{Class, Target};
+use caulk_prove::target::{PointsTo, Region};
 
 /// Regions are the same memory if they have the same name.
 struct ByName;
 
 impl Regions for ByName {
-    fn may_alias(&self, a: Target, b: Target) -> bool {
+    fn may_alias(&self, a: Region, b: Region) -> bool {
         a == b
     }
 
-    fn content(&self, target: Target) -> Class {
+    fn content(&self, target: Region) -> PointsTo {
         match target {
-            Target::Field { ty, .. } => Class::To { depth: 1, ty },
-            _ => Class::Any,
+            Region::Field { ty, .. } => PointsTo::To { depth: 1, ty },
+            _ => PointsTo::Any,
         }
     }
 
-    fn is_shared_with_numbers(&self, _: Target) -> bool {
+    fn is_shared_with_numbers(&self, _: Region) -> bool {
         false
     }
 
-    fn may_meet(&self, pointer: Class, cell: Class) -> bool {
-        pointer == Class::Any || cell == Class::Any || pointer == cell
+    fn may_meet(&self, pointer: PointsTo, cell: PointsTo) -> bool {
+        pointer == PointsTo::Any || cell == PointsTo::Any || pointer == cell
     }
 
     fn pointer_fields(&self, _ty: TypeId) -> Option<std::sync::Arc<[PointerField]>> {
@@ -38,9 +38,9 @@ impl Regions for ByName {
 }
 
 const REGIONS: ByName = ByName;
-const NEXT: Target = Target::Field { ty: TypeId(0), offset: 8 };
-const LEFT: Target = Target::Field { ty: TypeId(0), offset: 16 };
-const OTHER_TYPE: Target = Target::Field { ty: TypeId(1), offset: 8 };
+const NEXT: Region = Region::Field { ty: TypeId(0), offset: 8 };
+const LEFT: Region = Region::Field { ty: TypeId(0), offset: 16 };
+const OTHER_TYPE: Region = Region::Field { ty: TypeId(1), offset: 8 };
 
 fn x() -> Expr {
     Expr::value(InstId(1))
@@ -67,12 +67,12 @@ fn null() -> Expr {
 }
 
 fn rules() -> Rules<'static> {
-    let cell = Class::To { depth: 1, ty: TypeId(0) };
+    let cell = PointsTo::To { depth: 1, ty: TypeId(0) };
     Rules { regions: &REGIONS, extensions: Extensions::default(), cell, shape: None, at: None }
 }
 
 /// A fact with these values and regions in S.
-fn fact(may: &[Expr], memory: &[Target], hits: &[Expr], misses: &[Expr]) -> Fact {
+fn fact(may: &[Expr], memory: &[Region], hits: &[Expr], misses: &[Expr]) -> Fact {
     let mut fact = Fact::new();
     fact.may.extend(may.iter().map(|e| e.root));
     fact.memory.extend(memory.iter().map(|t| (*t, Tag::Many)));

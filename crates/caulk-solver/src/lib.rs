@@ -35,7 +35,7 @@ mod substitute;
 mod z3;
 
 pub use config::SolverConfig;
-pub use facts::{Answer, Facts, Verdict};
+pub use facts::{Answer, Consistency, Facts};
 pub use known::Known;
 pub use node::{BinaryOp, Comparison, NoWrap, Node, SymbolId, TermId};
 pub use pool::TermPool;

@@ -1,6 +1,6 @@
 //! Each layer answers what it should, and no dearer one is asked.
 
-use caulk_solver::{Answer, BinaryOp, Facts, NoWrap, Solver, SolverConfig, SolverStats, TermId, TermPool, Verdict};
+use caulk_solver::{Answer, BinaryOp, Consistency, Facts, NoWrap, Solver, SolverConfig, SolverStats, TermId, TermPool};
 
 struct Path {
     pool: TermPool,
@@ -21,16 +21,16 @@ impl Path {
         self.pool.constant(32, value as u64)
     }
 
-    fn assume(&mut self, term: TermId) -> Verdict {
+    fn assume(&mut self, term: TermId) -> Consistency {
         self.facts.assume(&mut self.pool, term)
     }
 
     fn holds(&mut self, term: TermId) {
-        assert_eq!(self.assume(term), Verdict::Consistent);
+        assert_eq!(self.assume(term), Consistency::Consistent);
     }
 
     fn fails(&mut self, term: TermId) {
-        assert_eq!(self.assume(term), Verdict::Contradiction);
+        assert_eq!(self.assume(term), Consistency::Contradiction);
     }
 
     fn check(&mut self) -> Answer {
@@ -90,8 +90,8 @@ fn cases_of_a_switch() {
     p.fails(two);
     let (zero, four) = (p.k(0), p.k(4));
     let (low, high) = (p.pool.sgt(x, zero), p.pool.slt(x, four));
-    assert_eq!(taken.assume(&mut p.pool, low), Verdict::Consistent);
-    assert_eq!(taken.assume(&mut p.pool, high), Verdict::Contradiction);
+    assert_eq!(taken.assume(&mut p.pool, low), Consistency::Consistent);
+    assert_eq!(taken.assume(&mut p.pool, high), Consistency::Contradiction);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Every layer against the definition: small widths, all values tried.
 
 use caulk_solver::{
-    Answer, BinaryOp, Comparison, Facts, NoWrap, Solver, SolverConfig, SymbolId, TermId, TermPool, Verdict,
+    Answer, BinaryOp, Comparison, Consistency, Facts, NoWrap, Solver, SolverConfig, SymbolId, TermId, TermPool,
 };
 use proptest::prelude::*;
 
@@ -276,13 +276,13 @@ fn check_facts(conditions: Vec<Written>, with_z3: bool) {
     let (mut pool, terms, symbols) = pool();
     let mut facts = Facts::new();
     let built: Vec<TermId> = conditions.iter().map(|c| c.build(&mut pool, &terms)).collect();
-    let mut verdict = Verdict::Consistent;
+    let mut verdict = Consistency::Consistent;
     for &term in &built {
         verdict = facts.assume(&mut pool, term);
     }
     let solutions = solutions(&conditions);
     if let Some(values) = solutions.first() {
-        assert_eq!(verdict, Verdict::Consistent, "{values:?} satisfies {conditions:?}");
+        assert_eq!(verdict, Consistency::Consistent, "{values:?} satisfies {conditions:?}");
     }
     for &term in &terms {
         let known = facts.known(&pool, term);

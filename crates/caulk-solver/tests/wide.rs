@@ -2,7 +2,7 @@
 //! lie within what is known.
 
 use caulk_solver::{
-    Answer, BinaryOp, Comparison, Facts, NoWrap, Solver, SolverConfig, TermId, TermPool, Verdict, bits,
+    Answer, BinaryOp, Comparison, Consistency, Facts, NoWrap, Solver, SolverConfig, TermId, TermPool, bits,
 };
 use proptest::prelude::*;
 
@@ -67,7 +67,7 @@ proptest! {
             let Some(value) = pool.evaluate(term, &|symbol| values[symbol.index()]) else { continue };
             let term = if value == 1 { term } else { pool.not(term) };
             prop_assert_ne!(facts.implied(&pool, term), Some(false));
-            prop_assert_eq!(facts.assume(&mut pool, term), Verdict::Consistent);
+            prop_assert_eq!(facts.assume(&mut pool, term), Consistency::Consistent);
         }
         for (symbol, value) in symbols.into_iter().zip(values) {
             let known = facts.known(&pool, symbol);

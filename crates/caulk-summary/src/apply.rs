@@ -11,16 +11,16 @@ use crate::{Action, AllocId, Case, Depth, Destination, Guard, Subject, Summary};
 
 /// How the value that an action is about stands to the object that is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum Role {
     /// It is the object.
     Object,
     /// It leads to the object.
     Holder,
 }
 
-impl Part {
+impl Role {
     /// What is done to the object itself comes first: a destructor frees what its structure holds, and the structure.
-    const ORDER: [Part; 2] = [Part::Object, Part::Holder];
+    const ORDER: [Role; 2] = [Role::Object, Role::Holder];
 }
 
 /// What an action that happens does to the object.
@@ -76,14 +76,14 @@ pub trait Domain {
     fn ask(&mut self, path: &Self::Path, value: &AccessPath, relation: Relation) -> Answer<Self::Condition>;
 
     /// Whether the value that an action is about, the `index`-th of the summary, stands so to the object.
-    fn concerns(&mut self, path: &Self::Path, part: Part, index: usize, action: &Action) -> bool;
+    fn concerns(&mut self, path: &Self::Path, role: Role, index: usize, action: &Action) -> bool;
 
     /// Whether the value that an action is about lies in the object itself. What points to itself is an empty list, or a buffer that is a part
     /// of it: what happens only sometimes to that neither frees nor keeps it.
-    fn is_in_itself(&mut self, path: &Self::Path, part: Part, action: &Action) -> bool;
+    fn is_in_itself(&mut self, path: &Self::Path, role: Role, action: &Action) -> bool;
 
     /// Whether an action happens on a path.
-    fn decide(&mut self, path: &Self::Path, part: Part, action: &Action) -> Decision<Self::Condition>;
+    fn decide(&mut self, path: &Self::Path, role: Role, action: &Action) -> Decision<Self::Condition>;
 
     /// Whether what a callee does under a guard happens on a path.
     fn decide_guard(&mut self, path: &Self::Path, guard: &Guard) -> Decision<Self::Condition>;
@@ -92,10 +92,10 @@ pub trait Domain {
     fn is_left_inside(&mut self, path: &Self::Path, action: &Action, deep: &Depth) -> bool;
 
     /// Changes a path by what an action does to the object.
-    fn change(&mut self, path: &mut Self::Path, part: Part, action: &Action, effect: Effect<'_>);
+    fn change(&mut self, path: &mut Self::Path, role: Role, action: &Action, effect: Effect<'_>);
 
     /// Another block may take the place of the object, or of what leads to it: the owner of the old one owns that one.
-    fn renew(&mut self, path: &mut Self::Path, part: Part);
+    fn renew(&mut self, path: &mut Self::Path, role: Role);
 
     /// An action that might have happened did not.
     fn pass_by(&mut self, path: &mut Self::Path, action: &Action);
@@ -104,7 +104,7 @@ pub trait Domain {
     fn perform_unseen(
         &mut self,
         path: &mut Self::Path,
-        part: Part,
+        role: Role,
         action: &Action,
         condition: Option<Self::Condition>,
         others: &mut Paths<Self::Path>,
@@ -143,26 +143,26 @@ fn go_on<D: Domain>(
     others: &mut Paths<D::Path>,
 ) -> bool {
     let mut lingers = false;
-    for step in first..Part::ORDER.len() * actions.len() {
-        let (part, index) = (Part::ORDER[step / actions.len()], step % actions.len());
+    for step in first..Role::ORDER.len() * actions.len() {
+        let (role, index) = (Role::ORDER[step / actions.len()], step % actions.len());
         let action = &actions[index];
         if matches!(action.subject, Subject::Alloc(_))
-            || !domain.concerns(path, part, index, action)
-            || (action.guard.is_hidden() && domain.is_in_itself(path, part, action))
+            || !domain.concerns(path, role, index, action)
+            || (action.guard.is_hidden() && domain.is_in_itself(path, role, action))
         {
             continue;
         }
         if action.to == Destination::Renew {
-            domain.renew(path, part);
+            domain.renew(path, role);
             continue;
         }
-        match domain.decide(path, part, action) {
+        match domain.decide(path, role, action) {
             Decision::No => {}
-            Decision::Yes => perform(domain, path, part, action),
+            Decision::Yes => perform(domain, path, role, action),
             Decision::If(condition, otherwise) => {
                 let mut taken = path.clone();
                 if domain.assume(&mut taken, condition) {
-                    perform(domain, &mut taken, part, action);
+                    perform(domain, &mut taken, role, action);
                     if !D::FOLLOWS_SPLIT || go_on(domain, actions, step + 1, &mut taken, others) {
                         others.push(taken);
                     }
@@ -172,7 +172,7 @@ fn go_on<D: Domain>(
                 }
                 domain.pass_by(path, action);
             }
-            Decision::Hidden(condition) => match domain.perform_unseen(path, part, action, condition, others) {
+            Decision::Hidden(condition) => match domain.perform_unseen(path, role, action, condition, others) {
                 Unseen::GoesOn => {}
                 Unseen::Lingers => lingers = true,
                 Unseen::Ends => return false,
@@ -183,17 +183,17 @@ fn go_on<D: Domain>(
 }
 
 /// An action happens.
-pub fn perform<D: Domain>(domain: &mut D, path: &mut D::Path, part: Part, action: &Action) {
-    let effect = match (&action.to, part) {
+pub fn perform<D: Domain>(domain: &mut D, path: &mut D::Path, role: Role, action: &Action) {
+    let effect = match (&action.to, role) {
         (Destination::Renew, _) => return,
-        (Destination::Free { deep }, Part::Holder) if domain.is_left_inside(path, action, deep) => Effect::LeftInside,
+        (Destination::Free { deep }, Role::Holder) if domain.is_left_inside(path, action, deep) => Effect::LeftInside,
         // What else was done to what a holder holds is not known.
         (Destination::Free { .. }, _) => Effect::Freed,
-        (Destination::Unknown, Part::Object) => Effect::Escaped,
+        (Destination::Unknown, Role::Object) => Effect::Escaped,
         (Destination::Keep | Destination::Unknown, _) => Effect::Kept,
         (Destination::Store(to), _) => Effect::Moved(to),
     };
-    domain.change(path, part, action, effect);
+    domain.change(path, role, action, effect);
 }
 
 /// Whether a store of the callee, the `index`-th of its actions, takes the place of the object if it happens.
@@ -298,18 +298,18 @@ mod tests {
             if relation == Relation::ZERO { Answer::Fails } else { Answer::Unseen }
         }
 
-        fn concerns(&mut self, path: &Path, part: Part, _: usize, action: &Action) -> bool {
+        fn concerns(&mut self, path: &Path, role: Role, _: usize, action: &Action) -> bool {
             let Subject::Value(value) = &action.subject else { return false };
-            let own = if value.root == PathRoot::Param(0) { Part::Object } else { Part::Holder };
+            let own = if value.root == PathRoot::Param(0) { Role::Object } else { Role::Holder };
             let is_over = path.iter().any(|event| event.contains("Freed") || event.contains("Kept"));
-            own == part && !is_over
+            own == role && !is_over
         }
 
-        fn is_in_itself(&mut self, _: &Path, _: Part, _: &Action) -> bool {
+        fn is_in_itself(&mut self, _: &Path, _: Role, _: &Action) -> bool {
             self.is_in_itself
         }
 
-        fn decide(&mut self, path: &Path, _: Part, action: &Action) -> Decision<bool> {
+        fn decide(&mut self, path: &Path, _: Role, action: &Action) -> Decision<bool> {
             self.decide_guard(path, &action.guard)
         }
 
@@ -325,11 +325,11 @@ mod tests {
             self.is_left_inside
         }
 
-        fn change(&mut self, path: &mut Path, part: Part, _: &Action, effect: Effect<'_>) {
-            path.push(format!("{part:?} {effect:?}"));
+        fn change(&mut self, path: &mut Path, role: Role, _: &Action, effect: Effect<'_>) {
+            path.push(format!("{role:?} {effect:?}"));
         }
 
-        fn renew(&mut self, path: &mut Path, _: Part) {
+        fn renew(&mut self, path: &mut Path, _: Role) {
             path.push("renewed".to_owned());
         }
 
@@ -340,13 +340,13 @@ mod tests {
         fn perform_unseen(
             &mut self,
             path: &mut Path,
-            part: Part,
+            role: Role,
             action: &Action,
             _: Option<bool>,
             others: &mut Paths<Path>,
         ) -> Unseen {
             let mut taken = path.clone();
-            perform(self, &mut taken, part, action);
+            perform(self, &mut taken, role, action);
             others.push(taken);
             if self.lingers { Unseen::Lingers } else { Unseen::Ends }
         }

@@ -47,13 +47,13 @@ pub struct StoryEnd {
     /// Where these paths end: a return, or the allocation again.
     pub line: u32,
     pub is_round_of_loop: bool,
-    pub verdict: Verdict,
+    pub verdict: Ending,
     /// What happened on one of them, line by line.
     pub trail: Vec<(u32, String)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Ending {
     Freed {
         line: u32,
         by: String,
@@ -87,24 +87,24 @@ pub enum Verdict {
     },
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Verdict::Freed { line, by, unsure } => {
+            Ending::Freed { line, by, unsure } => {
                 write!(
                     f,
                     "freed at {line} by {by}{}",
                     if *unsure { " (on some paths that nothing distinguishes)" } else { "" }
                 )
             }
-            Verdict::Kept { line: Some(line), by } => write!(f, "kept by {by} (stored at {line})"),
-            Verdict::Kept { line: None, by } => write!(f, "kept by {by}"),
-            Verdict::Taken { line, by } => write!(f, "kept at {line} by {by}"),
-            Verdict::Unknown { line, by } => {
+            Ending::Kept { line: Some(line), by } => write!(f, "kept by {by} (stored at {line})"),
+            Ending::Kept { line: None, by } => write!(f, "kept by {by}"),
+            Ending::Taken { line, by } => write!(f, "kept at {line} by {by}"),
+            Ending::Unknown { line, by } => {
                 write!(f, "given at {line} to {by}, of which nothing is known: it may have been kept")
             }
-            Verdict::Returned => f.write_str("returned to the caller"),
-            Verdict::Candidate { line, kind, hidden } => {
+            Ending::Returned => f.write_str("returned to the caller"),
+            Ending::Candidate { line, kind, hidden } => {
                 match kind {
                     Kind::Lost => write!(f, "lost at {line}")?,
                     Kind::Forgotten => write!(f, "forgotten at {line}")?,
@@ -118,7 +118,7 @@ impl fmt::Display for Verdict {
                 }
                 Ok(())
             }
-            Verdict::Excused { line, why } => write!(f, "lost at {line} - no candidate: {why}"),
+            Ending::Excused { line, why } => write!(f, "lost at {line} - no candidate: {why}"),
         }
     }
 }
@@ -263,7 +263,7 @@ impl Teller<'_, '_> {
         ends: &mut Vec<StoryEnd>,
         exit: InstId,
         is_round_of_loop: bool,
-        verdict: Verdict,
+        verdict: Ending,
         alternative: &Alternative,
     ) {
         let trail = self.trail(alternative);
@@ -279,23 +279,23 @@ impl Teller<'_, '_> {
         self.summarizer.view.line(inst)
     }
 
-    fn verdict(&self, object: &Fresh, exit: InstId, alternative: &Alternative, fate: Fate) -> Verdict {
+    fn verdict(&self, object: &Fresh, exit: InstId, alternative: &Alternative, fate: Fate) -> Ending {
         let trail = self.summarizer.history.trail(alternative.event);
         let last = |wanted: Event| trail.iter().rev().find(|(_, event)| *event == wanted).map(|(inst, _)| *inst);
         match (alternative.status, fate) {
             (Status::Freed, _) => {
                 let inst = last(Event::Freed).unwrap_or(exit);
                 let by = self.names.callee(inst).unwrap_or_else(|| "its holder".to_owned());
-                Verdict::Freed { line: self.line(inst), by, unsure: alternative.rests_on_hidden }
+                Ending::Freed { line: self.line(inst), by, unsure: alternative.rests_on_hidden }
             }
             (Status::Unknown, _) => {
                 let inst = last(Event::GivenToUnknown).unwrap_or(exit);
                 let by = self.names.callee(inst).unwrap_or_else(|| "memory that is not understood".to_owned());
-                Verdict::Unknown { line: self.line(inst), by }
+                Ending::Unknown { line: self.line(inst), by }
             }
             (Status::Kept | Status::Absent, _) => match last(Event::Kept).map(|i| (i, self.names.callee(i))) {
-                Some((inst, Some(by))) => Verdict::Taken { line: self.line(inst), by },
-                _ => Verdict::Kept { line: None, by: "what an earlier iteration of the loop made".to_owned() },
+                Some((inst, Some(by))) => Ending::Taken { line: self.line(inst), by },
+                _ => Ending::Kept { line: None, by: "what an earlier iteration of the loop made".to_owned() },
             },
             (Status::Live, Fate::HandedOut(paths)) => {
                 let returned = paths.iter().any(|p| p.root == caulk_memory::PathRoot::Return && p.steps.is_empty());
@@ -303,30 +303,30 @@ impl Teller<'_, '_> {
                     Some(path) if !returned => {
                         let program = self.explainer.program;
                         let line = last(Event::Stored).map(|inst| self.line(inst));
-                        Verdict::Kept { line, by: print::path(program, self.summarizer.view.id, path) }
+                        Ending::Kept { line, by: print::path(program, self.summarizer.view.id, path) }
                     }
-                    _ => Verdict::Returned,
+                    _ => Ending::Returned,
                 }
             }
             (Status::Live, Fate::Held | Fate::Settled) => {
                 let values = &self.summarizer.view.values;
                 let by = alternative.cells.iter().find_map(|cell| self.names.cell(values, *cell));
                 let line = last(Event::Stored).map(|inst| self.line(inst));
-                Verdict::Kept { line, by: by.unwrap_or_else(|| "another object".to_owned()) }
+                Ending::Kept { line, by: by.unwrap_or_else(|| "another object".to_owned()) }
             }
             (Status::Live, Fate::Leaked) => self.lost(object, exit, alternative),
         }
     }
 
     /// The object has no owner at the end. Whether that made a candidate, stage one has said.
-    fn lost(&self, object: &Fresh, exit: InstId, alternative: &Alternative) -> Verdict {
+    fn lost(&self, object: &Fresh, exit: InstId, alternative: &Alternative) -> Ending {
         let place = alternative.lost.map_or(exit, |(place, _)| place);
         let line = self.line(place);
         let view = &self.summarizer.view;
         let report = &self.explainer.analysis.reports[view.id];
         let found = report.candidates.iter().find(|c| c.allocation == object.call && c.place == place);
         if let Some(candidate) = found {
-            return Verdict::Candidate { line, kind: candidate.kind, hidden: candidate.hidden };
+            return Ending::Candidate { line, kind: candidate.kind, hidden: candidate.hidden };
         }
         let family = self.explainer.models.family(object.family);
         let symbol = view.program.function(view.id).symbol;
@@ -337,7 +337,7 @@ impl Teller<'_, '_> {
         } else {
             "when the function was looked at, not all that it calls was known yet".to_owned()
         };
-        Verdict::Excused { line, why }
+        Ending::Excused { line, why }
     }
 
     fn trail(&self, alternative: &Alternative) -> Vec<(u32, String)> {

@@ -7,107 +7,122 @@
 //! *Architecture invariant:* work is bounded per function by [`UseflowConfig`]; when a bound is reached, alternatives
 //! merge and the function counts as cut. The result does not depend on the number of threads.
 
-mod adopted;
-mod agreed_setters;
-mod algorithms;
+// What a run chooses, and what it lists.
+mod bounds;
+mod candidate;
+mod config;
+mod ground;
+
+// One look at every body, before anything is followed.
+mod bit_writes;
+mod counters;
+mod learned;
+pub mod modified;
+mod nonnull;
+mod own_arenas;
+mod refcount;
+mod survey;
+
+// In which order functions are looked at, and what is kept for the next run.
+mod kept;
+mod relevance;
+mod schedule;
+mod table_marks;
+mod waves;
+
+// One function: its objects, each through its alternatives, and the summary that comes of it.
 mod alternative;
 mod apart;
 mod asked_numbers;
 mod backlinks;
 mod births;
-mod bit_writes;
-mod bounds;
-mod call_effect;
-mod callbacks;
-mod candidate;
 mod cases;
-mod classes;
 mod conditions;
-mod config;
-mod constructed;
-mod containers;
-mod contract;
-mod counters;
 mod dereferenced;
-mod destructors;
-mod dot;
-mod dropped_elements;
-mod embedded;
-mod emptied;
-mod exceptions;
-mod explain;
 mod fact_list;
 mod facts;
-mod first_state;
 mod freeing_loops;
 mod fresh_values;
+mod function;
+mod guards;
+mod history;
+mod indexed;
+mod memory_throws;
+mod numbers;
+mod objects;
+mod propagate;
+mod replaced;
+mod saved;
+mod set_flags;
+mod settled;
+mod stale;
+mod steps;
+mod summarize;
+mod taken_before;
+mod throw_needs;
+mod which_way;
+
+// What a call does, as far as one function can know.
+mod call_effect;
+mod callbacks;
+mod containers;
+mod contract;
+mod exceptions;
+mod library;
+mod library_throws;
+mod targets;
+mod variadic;
+
+// The whole program, once all summaries are known: structures, their owning fields, and who ends them.
+mod agreed_setters;
+mod destructors;
+mod embedded;
+mod first_state;
 mod from_birth;
 mod full_before;
 mod fullness;
-mod function;
-mod ground;
-mod guards;
-mod handed_elements;
-mod history;
 mod holders;
-mod indexed;
-mod kept;
 mod keywords;
-mod learned;
-mod library;
-mod library_throws;
 mod maybe_ended;
-mod memory_throws;
-pub mod modified;
-mod names;
-mod nonnull;
-mod numbers;
-mod objects;
 mod overwrites;
-mod own_arenas;
-mod own_shelves;
 mod private_fields;
-mod propagate;
-mod refcount;
 mod registered;
 mod released;
-mod relevance;
 mod repeated;
-mod replaced;
-mod saved;
-mod schedule;
-mod set_flags;
-mod settled;
-mod shelves;
-mod shown_fields;
 mod sisters;
 mod slot_table;
 mod slots;
-mod stale;
-mod steps;
-mod structure_story;
-mod summarize;
-mod survey;
-mod swallow;
-mod table_marks;
-mod taken_before;
-mod targets;
-mod throw_needs;
 mod traffic;
 mod twins;
 mod uncaught;
 mod unfreed;
 mod unlinked;
-mod variadic;
-mod waves;
-mod which_way;
+
+// The same for classes and containers.
+mod adopted;
+mod algorithms;
+mod classes;
+mod constructed;
+mod dropped_elements;
+mod emptied;
+mod handed_elements;
+mod own_shelves;
+mod shelves;
+mod shown_fields;
+
+// For readers.
+mod dot;
+mod explain;
+mod names;
+mod structure_story;
+mod swallow;
 
 pub use bit_writes::bit_writes;
 pub use call_effect::{CallEffect, effect_of};
 pub use candidate::{Candidate, CandidateId, Kind, Loss};
 pub use config::UseflowConfig;
 pub use dot::useflow_dot;
-pub use explain::{Explainer, ObjectStory, StoryEnd, Verdict, holder_name};
+pub use explain::{Ending, Explainer, ObjectStory, StoryEnd, holder_name};
 pub use ground::Ground;
 pub use kept::Kept;
 pub use keywords::compares_texts;

@@ -29,12 +29,12 @@ pub(crate) struct Look {
     /// A result of a possible allocator that is given to a possible release, as the parameter of this number.
     given: Vec<(FuncId, FuncId, u32)>,
     /// Possible allocators, or releases of the parameter of this number, of which one call may reach any.
-    tables: Vec<(Part, Vec<FuncId>)>,
+    tables: Vec<(Purpose, Vec<FuncId>)>,
 }
 
 /// What a function does with the blocks of an allocator of the program's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Part {
+pub(crate) enum Purpose {
     Allocates,
     /// Releases its parameter of this number.
     Releases(u32),
@@ -43,7 +43,7 @@ pub(crate) enum Part {
 /// The allocators of the program's own and their releases.
 #[derive(Debug, Default)]
 pub(crate) struct OwnArenas {
-    parts: FxHashMap<FuncId, Part>,
+    parts: FxHashMap<FuncId, Purpose>,
     family: Option<FamilyId>,
 }
 
@@ -77,7 +77,7 @@ impl Look {
         if call.ret == Type::Ptr {
             let makers: Vec<FuncId> = targets.iter().copied().filter(|t| may_allocate(program, *t)).collect();
             self.asked.extend(&makers);
-            self.note_table(Part::Allocates, targets, makers);
+            self.note_table(Purpose::Allocates, targets, makers);
         }
         if call.ret != Type::Void {
             return;
@@ -97,12 +97,12 @@ impl Look {
                 self.given.extend(makers.iter().map(|maker| (*maker, *release, at as u32)));
             }
             if !makers.is_empty() {
-                self.note_table(Part::Releases(at as u32), targets, releasing);
+                self.note_table(Purpose::Releases(at as u32), targets, releasing);
             }
         }
     }
 
-    fn note_table(&mut self, part: Part, targets: &[FuncId], fitting: Vec<FuncId>) {
+    fn note_table(&mut self, part: Purpose, targets: &[FuncId], fitting: Vec<FuncId>) {
         if targets.len() > 1 && fitting.len() == targets.len() {
             self.tables.push((part, fitting));
         }
@@ -146,13 +146,13 @@ impl OwnArenas {
         for ((maker, release, at), by) in releasing {
             let asking = asking.get(&maker).copied().unwrap_or(0);
             if by.len() >= BOUNDS.releasing_functions && by.len() * BOUNDS.asking_functions >= asking {
-                parts.insert(maker, Part::Allocates);
-                parts.insert(release, Part::Releases(at));
+                parts.insert(maker, Purpose::Allocates);
+                parts.insert(release, Purpose::Releases(at));
             }
         }
-        let tables: BTreeSet<&(Part, Vec<FuncId>)> = by_function.values().flat_map(|look| &look.tables).collect();
+        let tables: BTreeSet<&(Purpose, Vec<FuncId>)> = by_function.values().flat_map(|look| &look.tables).collect();
         // Who may be called in place of an allocator is one.
-        let same: Vec<(FuncId, Part)> = tables
+        let same: Vec<(FuncId, Purpose)> = tables
             .iter()
             .filter(|(part, members)| {
                 2 * members.iter().filter(|m| parts.get(*m) == Some(part)).count() > members.len()
@@ -173,8 +173,8 @@ impl OwnArenas {
     pub(crate) fn mark(&self, function: FuncId) -> u64 {
         match self.parts.get(&function) {
             None => 0,
-            Some(Part::Allocates) => 1,
-            Some(Part::Releases(at)) => 2 + u64::from(*at),
+            Some(Purpose::Allocates) => 1,
+            Some(Purpose::Releases(at)) => 2 + u64::from(*at),
         }
     }
 
@@ -184,16 +184,16 @@ impl OwnArenas {
         let (Some(part), Some(family)) = (self.parts.get(&function), self.family) else { return };
         // What takes its blocks from an allocator that is known says so itself.
         let is_known = |action: &Action| match part {
-            Part::Allocates => matches!(action.subject, Subject::Alloc(_)) && is_returned(&action.to),
-            Part::Releases(_) => matches!(action.to, Destination::Free { .. }),
+            Purpose::Allocates => matches!(action.subject, Subject::Alloc(_)) && is_returned(&action.to),
+            Purpose::Releases(_) => matches!(action.to, Destination::Free { .. }),
         };
         if summary.actions.iter().any(is_known) {
             return;
         }
         *summary = Summary { impure: true, is_model: true, ..Summary::default() };
         match part {
-            Part::Allocates => give_result(summary, family),
-            Part::Releases(at) => summary.actions.push(Action {
+            Purpose::Allocates => give_result(summary, family),
+            Purpose::Releases(at) => summary.actions.push(Action {
                 subject: Subject::Value(AccessPath::root(PathRoot::Param(*at))),
                 to: Destination::Free { deep: Depth::Shallow },
                 guard: Guard::Always,

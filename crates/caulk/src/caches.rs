@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use caulk_files::Destination;
-use caulk_frontend::{Cache, Clang, Config, Isolated, LostUnit, Origin};
+use caulk_frontend::{Cache, Clang, Config, Isolated, LostUnit, UnitSource};
 use caulk_remote::{Mode, Remote, Settings};
 use clap::ValueEnum;
 
@@ -96,13 +96,13 @@ pub(crate) struct Origins {
 }
 
 impl Origins {
-    pub(crate) fn of<'a>(results: impl IntoIterator<Item = Result<Origin, &'a LostUnit>>) -> Self {
+    pub(crate) fn of<'a>(results: impl IntoIterator<Item = Result<UnitSource, &'a LostUnit>>) -> Self {
         let mut origins = Self::default();
         for result in results {
             match result {
-                Ok(Origin::Cache) => origins.from_cache += 1,
-                Ok(Origin::RemoteCache) => origins.from_remote_cache += 1,
-                Ok(Origin::Compiled { is_shared, .. }) => {
+                Ok(UnitSource::Cache) => origins.from_cache += 1,
+                Ok(UnitSource::RemoteCache) => origins.from_remote_cache += 1,
+                Ok(UnitSource::Compiled { is_shared, .. }) => {
                     origins.compiled += 1;
                     origins.stored_remotely += usize::from(is_shared);
                 }

@@ -6,7 +6,7 @@ use caulk_program::FuncId;
 use super::{Engine, Role, Stop, TraceId, Waiting, cost};
 use crate::expr::{Expr, Root};
 use crate::fact::{Fact, Feasible};
-use crate::outcome::Origin;
+use crate::outcome::CellOrigin;
 use crate::shape::{Holding, Shape};
 use crate::transfer::Flow;
 
@@ -194,7 +194,7 @@ impl Engine<'_> {
             return Ok(()); // The caller holds it still.
         }
         let Some(calls) = self.world.known_callers(shape.id) else {
-            return self.found(Origin::Input { function: shape.id }, trace);
+            return self.found(CellOrigin::Input { function: shape.id }, trace);
         };
         for (caller, inst) in calls.iter().copied() {
             let outer = self.context(caller, Role::Caller, 0)?;

@@ -15,7 +15,7 @@ use crate::assign::Rules;
 use crate::expr::Expr;
 use crate::fact::{Fact, Feasible, Holder};
 use crate::liveness::Liveness;
-use crate::outcome::{Origin, Outcome, Reason, TraceStep};
+use crate::outcome::{CellOrigin, Outcome, Reason, TraceStep};
 use crate::probe::{Probe, Start};
 use crate::prover::World;
 use crate::shape::{Holding, Shape};
@@ -26,7 +26,7 @@ use crate::transfer::{Flow, Walk};
 pub struct Answer {
     pub outcome: Outcome,
     /// Every place where the cell may come from, if all were asked for.
-    pub origins: Vec<Origin>,
+    pub origins: Vec<CellOrigin>,
     pub transfers: usize,
     /// Entries of facts that were handled.
     pub work: usize,
@@ -139,7 +139,7 @@ enum At {
 }
 
 enum Stop {
-    Found(Origin, TraceId),
+    Found(CellOrigin, TraceId),
     Abandoned(Reason),
 }
 
@@ -156,7 +156,7 @@ struct Engine<'a> {
     work: VecDeque<Work>,
     trace: Vec<TraceNode>,
     transfers: usize,
-    origins: Vec<(Origin, TraceId)>,
+    origins: Vec<(CellOrigin, TraceId)>,
     all_origins: bool,
     birth: Option<Birth>,
 }
@@ -283,7 +283,7 @@ impl<'a> Engine<'a> {
         Ok(id)
     }
 
-    fn found(&mut self, origin: Origin, trace: TraceId) -> Result<(), Stop> {
+    fn found(&mut self, origin: CellOrigin, trace: TraceId) -> Result<(), Stop> {
         if self.all_origins {
             if !self.origins.iter().any(|(o, _)| *o == origin) {
                 self.origins.push((origin, trace));

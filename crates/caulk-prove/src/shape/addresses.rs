@@ -6,11 +6,11 @@ use caulk_program::{Program, TypeId};
 use super::Shape;
 use crate::expr::Hop;
 use crate::regions::{Regions, field_target};
-use crate::target::{Class, Target};
+use crate::target::{PointsTo, Region};
 
 impl Shape {
     /// The memory that an address leads to.
-    pub fn target(&self, program: &Program, address: Operand) -> Target {
+    pub fn target(&self, program: &Program, address: Operand) -> Region {
         let (base, way) = self.way(program, address);
         self.target_from(program, base, way)
     }
@@ -38,14 +38,14 @@ impl Shape {
         let local = base.value().filter(|v| matches!(self.body.insts[*v], Inst::Local { .. }));
         let own = local.filter(|l| !self.escaped.contains(l));
         let of_class = || match self.class(program, base) {
-            Class::To { depth: 1, ty } => Some((ty, way.offset.and_then(|o| u64::try_from(o).ok())?)),
+            PointsTo::To { depth: 1, ty } => Some((ty, way.offset.and_then(|o| u64::try_from(o).ok())?)),
             _ => None,
         };
         let Some((ty, start)) = way.field.or_else(of_class) else {
             return match (own, self.class(program, base)) {
                 (Some(local), _) => Some(self.touched_parts(local, way.offset)),
-                (None, Class::To { depth, ty }) if depth > 1 => {
-                    let target = Target::Wild(Class::To { depth: depth - 1, ty });
+                (None, PointsTo::To { depth, ty }) if depth > 1 => {
+                    let target = Region::Wild(PointsTo::To { depth: depth - 1, ty });
                     Some(vec![Part { offset: 0, target, exact: false }])
                 }
                 _ => None,
@@ -55,14 +55,18 @@ impl Shape {
         let end = len.map_or(size, |len| start.saturating_add(len));
         let Some(fields) = regions.pointer_fields(ty) else {
             // Too many to look at: some pointer somewhere in it.
-            let anywhere = own.map(|local| Target::Local { local, offset: None });
-            return Some(vec![Part { offset: 0, target: anywhere.unwrap_or(Target::Wild(Class::Any)), exact: false }]);
+            let anywhere = own.map(|local| Region::Local { local, offset: None });
+            return Some(vec![Part {
+                offset: 0,
+                target: anywhere.unwrap_or(Region::Wild(PointsTo::Any)),
+                exact: false,
+            }]);
         };
         let fields = fields.iter().filter(|f| start <= f.offset && f.offset < end);
         let part = |f: &crate::regions::PointerField| {
             let offset = (f.offset - start) as i64;
             let target = match own {
-                Some(local) => Target::Local { local, offset: way.offset.map(|o| o.wrapping_add(offset)) },
+                Some(local) => Region::Local { local, offset: way.offset.map(|o| o.wrapping_add(offset)) },
                 None => f.target,
             };
             Part { offset, target, exact: !f.is_array && end <= size }
@@ -76,7 +80,7 @@ impl Shape {
             let from_start = offset.zip(start).map(|(o, s)| o.wrapping_sub(s));
             Part {
                 offset: from_start.unwrap_or(0),
-                target: Target::Local { local, offset },
+                target: Region::Local { local, offset },
                 exact: from_start.is_some(),
             }
         };
@@ -103,15 +107,15 @@ impl Shape {
         self.tables.touched.contains_key(&local)
     }
 
-    fn target_from(&self, program: &Program, base: Operand, way: Way) -> Target {
+    fn target_from(&self, program: &Program, base: Operand, way: Way) -> Region {
         let by_field = way.field.map(|(ty, offset)| field_target(program, ty, offset));
         match base {
             Operand::Value(value) if matches!(self.body.insts[value], Inst::Local { .. }) => {
                 if !self.escaped.contains(&value) {
-                    return Target::Local { local: value, offset: way.offset };
+                    return Region::Local { local: value, offset: way.offset };
                 }
                 let whole = || self.local_type(program, value).map(|ty| way.inside(program, ty));
-                by_field.or_else(whole).unwrap_or(Target::Slot { function: self.id, local: value })
+                by_field.or_else(whole).unwrap_or(Region::Slot { function: self.id, local: value })
             }
             Operand::Value(value) => {
                 by_field.unwrap_or_else(|| self.target_of_class(program, self.classes[value], way))
@@ -124,18 +128,18 @@ impl Shape {
                     let ty = pointee.target.filter(|_| pointee.depth == 0);
                     let way = Way { offset: way.offset.map(|o| o.wrapping_add(offset)), ..way };
                     let whole = || ty.map(|ty| way.inside(program, program.resolve_struct(info.unit, ty)));
-                    by_field.or_else(whole).unwrap_or(Target::Global(id))
+                    by_field.or_else(whole).unwrap_or(Region::Global(id))
                 }
-                _ => by_field.unwrap_or(Target::Wild(Class::Any)),
+                _ => by_field.unwrap_or(Region::Wild(PointsTo::Any)),
             },
         }
     }
 
-    fn target_of_class(&self, program: &Program, class: Class, way: Way) -> Target {
+    fn target_of_class(&self, program: &Program, class: PointsTo, way: Way) -> Region {
         match class {
-            Class::To { depth: 1, ty } => way.inside(program, ty),
-            Class::To { depth, ty } => Target::Wild(Class::To { depth: depth - 1, ty }),
-            Class::Any | Class::Code => Target::Wild(Class::Any),
+            PointsTo::To { depth: 1, ty } => way.inside(program, ty),
+            PointsTo::To { depth, ty } => Region::Wild(PointsTo::To { depth: depth - 1, ty }),
+            PointsTo::Any | PointsTo::Code => Region::Wild(PointsTo::Any),
         }
     }
 }
@@ -145,7 +149,7 @@ impl Shape {
 pub struct Part {
     /// From the address that was asked for.
     pub offset: i64,
-    pub target: Target,
+    pub target: Region,
     /// It is this one pointer, not one of several.
     pub exact: bool,
 }
@@ -180,10 +184,10 @@ impl Way {
     }
 
     /// The region in a structure that the base is.
-    pub(super) fn inside(self, program: &Program, ty: TypeId) -> Target {
+    pub(super) fn inside(self, program: &Program, ty: TypeId) -> Region {
         match self.offset.and_then(|o| u64::try_from(o).ok()) {
             Some(offset) if offset < program.type_info(ty).size => field_target(program, ty, offset),
-            _ => Target::Wild(Class::Any),
+            _ => Region::Wild(PointsTo::Any),
         }
     }
 }

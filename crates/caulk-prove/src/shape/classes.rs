@@ -6,10 +6,10 @@ use caulk_program::{Program, TypeId};
 
 use super::Shape;
 use crate::regions::{Regions, class_of, field_target};
-use crate::target::Class;
+use crate::target::PointsTo;
 
 impl Shape {
-    pub(super) fn find_classes(&mut self, program: &Program, regions: &dyn Regions) -> EntityVec<InstId, Class> {
+    pub(super) fn find_classes(&mut self, program: &Program, regions: &dyn Regions) -> EntityVec<InstId, PointsTo> {
         let declaration = program.function(self.id).declaration;
         for param in self.params().collect::<Vec<_>>() {
             if let Some(p) = declaration.params.get(param.index()).filter(|p| !p.flags.by_value) {
@@ -37,15 +37,15 @@ impl Shape {
             Inst::Load { ty: Type::Ptr, address, .. } => (inst, self.class_of_content(program, regions, *address)),
             // Whose fields are used is a structure, whatever it is declared as.
             Inst::Address { base: Operand::Value(base), steps } => match (steps.first(), self.classes[*base]) {
-                (Some(Step::Field { ty, .. }), Class::Any) => {
-                    (*base, Class::To { depth: 1, ty: program.resolve_struct(self.unit, *ty) })
+                (Some(Step::Field { ty, .. }), PointsTo::Any) => {
+                    (*base, PointsTo::To { depth: 1, ty: program.resolve_struct(self.unit, *ty) })
                 }
                 _ => return,
             },
             Inst::Call(_) | Inst::Invoke { .. } => (inst, self.class_of_result(program, inst)),
             Inst::Phi { ty: Type::Ptr, incoming } => {
                 let values = incoming.iter().filter_map(|(_, operand)| operand.value());
-                (inst, values.fold(Class::Any, |class, value| class.meet(self.classes[value])))
+                (inst, values.fold(PointsTo::Any, |class, value| class.meet(self.classes[value])))
             }
             _ => return,
         };
@@ -53,7 +53,7 @@ impl Shape {
     }
 
     /// What the pointer at an address points to, by the declaration of the field or variable it is.
-    fn class_of_content(&self, program: &Program, regions: &dyn Regions, address: Operand) -> Class {
+    fn class_of_content(&self, program: &Program, regions: &dyn Regions, address: Operand) -> PointsTo {
         let (base, way) = self.way(program, address);
         let local = base.value().map(|v| &self.body.insts[v]);
         if let (Some(Inst::Local { var: Some(var), .. }), None) = (local, way.field) {
@@ -70,9 +70,9 @@ impl Shape {
         }
     }
 
-    fn class_of_result(&self, program: &Program, inst: InstId) -> Class {
+    fn class_of_result(&self, program: &Program, inst: InstId) -> PointsTo {
         let targets = program.call_site(self.id, inst).map_or(&[][..], |site| program.targets(site));
-        let Some(target) = targets.first() else { return Class::Any };
+        let Some(target) = targets.first() else { return PointsTo::Any };
         let info = program.function(*target);
         class_of(program, info.unit, info.declaration.ret_pointee)
     }

@@ -28,7 +28,7 @@ use crate::fresh::Fresh;
 use crate::liveness::Liveness;
 use crate::outside::{self, Outside};
 use crate::regions::Regions;
-use crate::target::Class;
+use crate::target::PointsTo;
 
 pub struct Shape {
     pub id: FuncId,
@@ -45,7 +45,7 @@ pub struct Shape {
     dominators: DominatorTree,
     fresh: Fresh,
     /// What each value is declared to point to, by the variables it is bound to and the memory it comes from.
-    pub classes: EntityVec<InstId, Class>,
+    pub classes: EntityVec<InstId, PointsTo>,
     /// Local variables that something outside of the function may reach.
     pub escaped: BTreeSet<InstId>,
     /// Local variables whose address is stored, passed or returned.
@@ -71,7 +71,7 @@ impl Shape {
         let unit = program.function(id).unit;
         let predecessors = body.predecessors();
         let block_of = body.inst_blocks();
-        let classes = vec![Class::Any; body.insts.len()].into();
+        let classes = vec![PointsTo::Any; body.insts.len()].into();
         let mut shape = Self {
             id,
             unit,
@@ -268,16 +268,16 @@ impl Shape {
     }
 
     /// The class of an operand, as far as it is declared.
-    pub fn class(&self, program: &Program, operand: Operand) -> Class {
+    pub fn class(&self, program: &Program, operand: Operand) -> PointsTo {
         match self.base(operand) {
             Operand::Value(value) => match &self.body.insts[value] {
                 Inst::Local { .. } => match self.local_type(program, value) {
-                    Some(ty) => Class::To { depth: 1, ty },
-                    None => Class::Any,
+                    Some(ty) => PointsTo::To { depth: 1, ty },
+                    None => PointsTo::Any,
                 },
                 _ => self.classes[value],
             },
-            Operand::Const(_) => Class::Any,
+            Operand::Const(_) => PointsTo::Any,
         }
     }
 

@@ -25,7 +25,7 @@ use store::Store;
 
 /// What the cheap layers say of an assumption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Consistency {
     /// No contradiction seen; there may still be one.
     Consistent,
     /// The facts cannot all hold.
@@ -63,14 +63,14 @@ impl Facts {
     }
 
     /// Adds a condition. After a contradiction everything further is one too.
-    pub fn assume(&mut self, pool: &mut TermPool, condition: TermId) -> Verdict {
+    pub fn assume(&mut self, pool: &mut TermPool, condition: TermId) -> Consistency {
         pool.stats.assumed += 1;
         let mut open: SmallVec<[TermId; 8]> = SmallVec::new();
         open.push(condition);
         let mut learnt = false;
         while let Some(term) = open.pop() {
             if self.store.contradiction {
-                return Verdict::Contradiction;
+                return Consistency::Contradiction;
             }
             if let Node::Binary(BinaryOp::And, _, a, b) = pool.node(term) {
                 open.push(b);
@@ -80,12 +80,12 @@ impl Facts {
             learnt |= self.assume_literal(pool, term);
         }
         if self.store.contradiction {
-            return Verdict::Contradiction;
+            return Consistency::Contradiction;
         }
         if !learnt {
             pool.stats.implied += 1;
         }
-        Verdict::Consistent
+        Consistency::Consistent
     }
 
     /// Whether anything was learnt.

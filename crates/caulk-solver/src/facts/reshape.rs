@@ -1,7 +1,7 @@
 //! Facts of two paths that meet, and facts after something is forgotten.
 
 use super::store::Store;
-use super::{Facts, Verdict, strip_not};
+use super::{Consistency, Facts, strip_not};
 use crate::bits::mask;
 use crate::known::Known;
 use crate::node::{SymbolId, TermId};
@@ -110,7 +110,7 @@ impl Facts {
     }
 
     /// Assumes that a term lies within known values, in the fewest conditions.
-    pub fn assume_known(&mut self, pool: &mut TermPool, term: TermId, known: &Known) -> Verdict {
+    pub fn assume_known(&mut self, pool: &mut TermPool, term: TermId, known: &Known) -> Consistency {
         let width = pool.width(term);
         let whole = Known::anything(width);
         let mut conditions = Vec::new();
@@ -143,10 +143,11 @@ impl Facts {
         }
         for condition in conditions {
             // What the others imply adds nothing.
-            if self.implied(pool, condition) != Some(true) && self.assume(pool, condition) == Verdict::Contradiction {
-                return Verdict::Contradiction;
+            if self.implied(pool, condition) != Some(true) && self.assume(pool, condition) == Consistency::Contradiction
+            {
+                return Consistency::Contradiction;
             }
         }
-        Verdict::Consistent
+        Consistency::Consistent
     }
 }

@@ -2,7 +2,7 @@
 
 use caulk_ir::InstId;
 use caulk_memory::{AccessPath, Relation};
-use caulk_summary::apply::{Domain, Effect, Part, Paths, Unseen, perform};
+use caulk_summary::apply::{Domain, Effect, Paths, Role, Unseen, perform};
 use caulk_summary::{
     Action, Answer, Caller, Decision, Depth, Destination, Event, Guard, Subject, Summary, decide, decide_action,
 };
@@ -98,31 +98,31 @@ impl Domain for OnCall<'_, '_, '_> {
         self.on_way(path).ask(value, relation)
     }
 
-    fn concerns(&mut self, path: &Alternative, part: Part, index: usize, action: &Action) -> bool {
+    fn concerns(&mut self, path: &Alternative, role: Role, index: usize, action: &Action) -> bool {
         if path.status != Status::Live {
             return false;
         }
         let Some(resolved) = self.propagation.subject(self.inst, action) else { return false };
         let is_object = self.propagation.is_subject(self.inst, action, resolved, path);
-        match part {
-            Part::Object => is_object && self.moved.is_none_or(|moved| moved[index]),
-            Part::Holder => {
+        match role {
+            Role::Object => is_object && self.moved.is_none_or(|moved| moved[index]),
+            Role::Holder => {
                 let holder = if is_object { None } else { self.propagation.holder(self.inst, action) };
                 holder.is_some_and(|holder| self.propagation.holds_object(holder, action, path))
             }
         }
     }
 
-    fn is_in_itself(&mut self, path: &Alternative, part: Part, action: &Action) -> bool {
-        if part == Part::Holder {
+    fn is_in_itself(&mut self, path: &Alternative, role: Role, action: &Action) -> bool {
+        if role == Role::Holder {
             return false;
         }
         let resolved = self.propagation.subject(self.inst, action);
         resolved.is_some_and(|resolved| self.propagation.is_own_cell(resolved, action, path))
     }
 
-    fn decide(&mut self, path: &Alternative, part: Part, action: &Action) -> Decision<Fact> {
-        if part == Part::Holder {
+    fn decide(&mut self, path: &Alternative, role: Role, action: &Action) -> Decision<Fact> {
+        if role == Role::Holder {
             return self.decide_for_holder(path, action);
         }
         match decide_action(&mut self.on_way(path), action) {
@@ -141,12 +141,12 @@ impl Domain for OnCall<'_, '_, '_> {
         holder.is_some_and(|holder| self.propagation.is_left_inside(deep, holder, path))
     }
 
-    fn change(&mut self, path: &mut Alternative, part: Part, action: &Action, effect: Effect<'_>) {
-        self.is_held_by_gone |= part == Part::Holder;
-        match (effect, part) {
-            (Effect::Freed, Part::Object) => self.settle(path, Status::Freed, Event::Freed),
+    fn change(&mut self, path: &mut Alternative, role: Role, action: &Action, effect: Effect<'_>) {
+        self.is_held_by_gone |= role == Role::Holder;
+        match (effect, role) {
+            (Effect::Freed, Role::Object) => self.settle(path, Status::Freed, Event::Freed),
             // What else is done to what it holds the summary says by path, or does not know.
-            (Effect::Freed, Part::Holder) => {
+            (Effect::Freed, Role::Holder) => {
                 path.rests_on_hidden = true;
                 path.rests_on_unsure = action.guard == Guard::Unsure;
                 self.settle(path, Status::Freed, Event::Freed);
@@ -160,8 +160,8 @@ impl Domain for OnCall<'_, '_, '_> {
                     path.holder_went(self.inst, true);
                 }
             }
-            (Effect::Kept, Part::Object) => self.settle(path, Status::Kept, Event::Kept),
-            (Effect::Kept, Part::Holder) => {
+            (Effect::Kept, Role::Object) => self.settle(path, Status::Kept, Event::Kept),
+            (Effect::Kept, Role::Holder) => {
                 self.note_left(path);
                 self.settle(path, Status::Kept, Event::Kept);
             }
@@ -169,17 +169,17 @@ impl Domain for OnCall<'_, '_, '_> {
                 self.propagation.flow.swallowed_by.push(self.inst);
                 self.settle(path, Status::Unknown, Event::GivenToUnknown);
             }
-            (Effect::Moved(to), Part::Object) => self.propagation.moved_to(self.inst, to, path),
-            (Effect::Moved(to), Part::Holder) => {
+            (Effect::Moved(to), Role::Object) => self.propagation.moved_to(self.inst, to, path),
+            (Effect::Moved(to), Role::Holder) => {
                 let Some(holder) = self.propagation.holder(self.inst, action) else { return };
                 self.propagation.holder_moved_to(self.inst, holder.base, to, path);
             }
         }
     }
 
-    fn renew(&mut self, path: &mut Alternative, part: Part) {
+    fn renew(&mut self, path: &mut Alternative, role: Role) {
         // What the old holder held is in the new one.
-        if part == Part::Object {
+        if role == Role::Object {
             path.is_renewed = true;
             path.event = self.propagation.history.add(path.event, self.inst, Event::Renewed);
         }
@@ -194,7 +194,7 @@ impl Domain for OnCall<'_, '_, '_> {
     fn perform_unseen(
         &mut self,
         path: &mut Alternative,
-        part: Part,
+        role: Role,
         action: &Action,
         condition: Option<Fact>,
         others: &mut Paths<Alternative>,
@@ -204,7 +204,7 @@ impl Domain for OnCall<'_, '_, '_> {
         taken.rests_on_hidden |= !is_alias;
         taken.rests_on_unsure = !is_alias && action.guard == Guard::Unsure;
         condition.map(|fact| self.assume(&mut taken, fact));
-        perform(self, &mut taken, part, action);
+        perform(self, &mut taken, role, action);
         if is_alias {
             self.given_back.push(taken);
             return Unseen::GoesOn;

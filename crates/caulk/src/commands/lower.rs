@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use caulk_capture::{Job, JobList};
-use caulk_frontend::{LostUnit, Origin, fill_caches};
+use caulk_frontend::{LostUnit, UnitSource, fill_caches};
 use caulk_report::terminal;
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ pub(crate) fn run(options: &LowerOptions) -> Result<Exit, Error> {
     Ok(if origins.lost == 0 { Exit::Clean } else { Exit::Incomplete })
 }
 
-fn fill(options: &LowerOptions, list: &JobList, jobs: &[Job]) -> Result<Vec<Result<Origin, LostUnit>>, Error> {
+fn fill(options: &LowerOptions, list: &JobList, jobs: &[Job]) -> Result<Vec<Result<UnitSource, LostUnit>>, Error> {
     let config = caches::front_end(&options.input, &list.root)?;
     if config.cache.is_none() {
         return Err(Error::Usage("there is no cache that could keep what is compiled".to_owned()));
@@ -64,10 +64,10 @@ fn fill(options: &LowerOptions, list: &JobList, jobs: &[Job]) -> Result<Vec<Resu
 }
 
 /// What the units that were compiled cost.
-fn measured(jobs: &[Job], results: &[Result<Origin, LostUnit>]) -> Costs {
+fn measured(jobs: &[Job], results: &[Result<UnitSource, LostUnit>]) -> Costs {
     let mut costs = Costs::default();
     for (job, result) in jobs.iter().zip(results) {
-        if let Ok(Origin::Compiled { took, .. }) = result {
+        if let Ok(UnitSource::Compiled { took, .. }) = result {
             costs.note(job.display(), u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         }
     }

@@ -6,8 +6,8 @@ use std::path::Path;
 use caulk_frontend::LostUnit;
 use caulk_ir::{Body, InstId};
 use caulk_program::{FuncId, Program};
-use caulk_prove::target::Target;
-use caulk_prove::{Answer, Judged, Kind, Origin, Outcome, Probe, ProveConfig, Reason, TraceStep, Verdict};
+use caulk_prove::target::Region;
+use caulk_prove::{Answer, CellOrigin, Judged, Judgement, Kind, Outcome, Probe, ProveConfig, Reason, TraceStep};
 use caulk_report::proof::{Proof, ProofTrace, ProofVerdict, ProvedFunction};
 use caulk_report::{LostUnit as ReportedUnit, Site, shown_path};
 
@@ -71,34 +71,34 @@ impl Teller<'_> {
         }
     }
 
-    fn region(&self, body: &Body, function: FuncId, region: Target) -> String {
+    fn region(&self, body: &Body, function: FuncId, region: Region) -> String {
         let program = self.program;
         match region {
-            Target::Field { ty, offset } => {
+            Region::Field { ty, offset } => {
                 let (unit, layout) = program.struct_type(ty);
                 let name = layout.field_at(offset).and_then(|f| f.name).map(|n| unit.str(n));
                 let name = name.map_or_else(|| format!("+{offset}"), |n| format!(".{n}"));
                 format!("`{}{name}`", program.type_name(ty))
             }
-            Target::Global(global) => format!("`{}`", program.global(global).name),
-            Target::Slot { local, .. } | Target::Local { local, .. } => {
+            Region::Global(global) => format!("`{}`", program.global(global).name),
+            Region::Slot { local, .. } | Region::Local { local, .. } => {
                 let caulk_ir::Inst::Local { var: Some(var), .. } = body.insts[local] else {
                     return "a local".to_owned();
                 };
                 let unit = program.unit(program.function(function).unit);
                 format!("`{}`", unit.str(body.vars[var].name))
             }
-            Target::Wild(_) | Target::Heap => "a pointer in memory".to_owned(),
+            Region::Wild(_) | Region::Heap => "a pointer in memory".to_owned(),
         }
     }
 
-    fn origin(&self, origin: Origin) -> String {
+    fn origin(&self, origin: CellOrigin) -> String {
         match origin {
-            Origin::Allocation { function, inst } => format!("a block allocated at {}", self.line(function, inst)),
-            Origin::Library { function, inst } => {
+            CellOrigin::Allocation { function, inst } => format!("a block allocated at {}", self.line(function, inst)),
+            CellOrigin::Library { function, inst } => {
                 format!("what a library function gave at {}", self.line(function, inst))
             }
-            Origin::Input { function } => {
+            CellOrigin::Input { function } => {
                 format!("a block that was there when {} was called", self.program.function(function).name)
             }
         }
@@ -217,10 +217,10 @@ impl Teller<'_> {
             may_leak: judged.count(|o| matches!(o, Outcome::MayLeak { .. })),
             abandoned: judged.count(|o| matches!(o, Outcome::Abandoned(_))),
             verdict: match judged.verdict() {
-                Verdict::Proved => ProofVerdict::Proved,
-                Verdict::MayLeak => ProofVerdict::MayLeak,
-                Verdict::Abandoned => ProofVerdict::Abandoned,
-                Verdict::Outside => ProofVerdict::Outside,
+                Judgement::Proved => ProofVerdict::Proved,
+                Judgement::MayLeak => ProofVerdict::MayLeak,
+                Judgement::Abandoned => ProofVerdict::Abandoned,
+                Judgement::Outside => ProofVerdict::Outside,
             },
             traces: outside.into_iter().chain(cut).chain(open).collect(),
             file,

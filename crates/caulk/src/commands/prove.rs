@@ -5,7 +5,7 @@ use std::path::Path;
 
 use caulk_models::Models;
 use caulk_program::FuncId;
-use caulk_prove::{Judged, Outcome, TypedRegions, Verdict, World, judge_each};
+use caulk_prove::{Judged, Judgement, Outcome, TypedRegions, World, judge_each};
 use caulk_report::proof::{Proof, ProofCounts, ProofVerdict, ProvedFunction};
 use caulk_report::source::Sources;
 use caulk_report::{ReportConfig, proof_sarif, terminal};
@@ -45,7 +45,7 @@ pub(crate) fn run(options: &ProveOptions) -> Result<Exit, Error> {
     let bar = progress::bar(functions.len(), "proving", options.input.quiet);
     let tell_one = |judged: Judged| -> Result<(), Error> {
         let function = teller.function(&judged);
-        all_proved &= judged.verdict() == Verdict::Proved;
+        all_proved &= judged.verdict() == Judgement::Proved;
         // As soon as it is known: a large project takes minutes, and may be ended before.
         if options.format == ProveFormat::Text {
             bar.suspend(|| write_function(teller, &judged, &function, &mut Output::new()))?;

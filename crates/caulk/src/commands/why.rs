@@ -9,7 +9,7 @@ use caulk_program::FuncId;
 use caulk_report::ReportConfig;
 use caulk_report::source::Sources;
 use caulk_summary::print;
-use caulk_useflow::{Candidate, Explainer, Loss, ObjectStory, StoryEnd, Verdict};
+use caulk_useflow::{Candidate, Ending, Explainer, Loss, ObjectStory, StoryEnd};
 
 use super::candidates::field_name;
 use super::check;
@@ -170,11 +170,11 @@ impl Answer<'_> {
             if !end.trail.is_empty() {
                 text.line(format_args!("      {}", trail(&end.trail)));
             }
-            if let Verdict::Candidate { line, .. } = end.verdict {
+            if let Ending::Candidate { line, .. } = end.verdict {
                 let told = self.second.tell(|c| c.allocation == story.call && self.body.place(c.place).line == line);
                 told.into_iter().for_each(|t| text.line(format_args!("      {t}")));
             }
-            if let Verdict::Taken { .. } | Verdict::Freed { .. } = end.verdict {
+            if let Ending::Taken { .. } | Ending::Freed { .. } = end.verdict {
                 let is_asked = |c: &Candidate| c.loss == Loss::Question && c.allocation == story.call;
                 let told = self.second.tell(|c| is_asked(c) && self.body.place(c.exit).line == end.line);
                 told.into_iter().for_each(|t| text.line(format_args!("      a leak where it does not do so: {t}")));
@@ -279,19 +279,19 @@ impl Answer<'_> {
 }
 
 fn is_lost_at(story: &ObjectStory, line: u32) -> bool {
-    story.ends.iter().any(|end| matches!(end.verdict, Verdict::Candidate { line: at, .. } if at == line))
+    story.ends.iter().any(|end| matches!(end.verdict, Ending::Candidate { line: at, .. } if at == line))
 }
 
 /// Whether a line is where the object is lost, or something is done to it.
 fn ends_at(end: &StoryEnd, line: u32) -> bool {
     let place = match end.verdict {
-        Verdict::Freed { line, .. }
-        | Verdict::Taken { line, .. }
-        | Verdict::Unknown { line, .. }
-        | Verdict::Candidate { line, .. }
-        | Verdict::Excused { line, .. } => Some(line),
-        Verdict::Kept { line, .. } => line,
-        Verdict::Returned => Some(end.line),
+        Ending::Freed { line, .. }
+        | Ending::Taken { line, .. }
+        | Ending::Unknown { line, .. }
+        | Ending::Candidate { line, .. }
+        | Ending::Excused { line, .. } => Some(line),
+        Ending::Kept { line, .. } => line,
+        Ending::Returned => Some(end.line),
     };
     place == Some(line)
 }
