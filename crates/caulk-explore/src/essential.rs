@@ -11,6 +11,7 @@ use crate::bounds::BOUNDS;
 use crate::frame::Frame;
 use crate::machine::Machine;
 use crate::touched::Touched;
+use crate::verdict::Step;
 
 /// A branch on the path.
 struct Taken {
@@ -30,13 +31,13 @@ struct Path<'p> {
     steps: &'p [(InstId, Event)],
 }
 
-/// For each step of a path, whether it has to be shown. `place`: where the object is lost.
+/// The steps of a path, and which of them have to be shown. `place`: where the object is lost.
 pub(crate) fn essential(
     machine: &mut Machine<'_>,
     steps: &[(InstId, Event)],
     allocation: InstId,
     place: InstId,
-) -> Vec<bool> {
+) -> Vec<Step> {
     let frame = machine.frame;
     let path = Path::new(frame, steps);
     let made_at = steps.iter().position(|(inst, event)| *inst == allocation && *event == Event::Allocated);
@@ -69,11 +70,12 @@ pub(crate) fn essential(
             break;
         }
     }
-    let is_shown = |(step, (_, event)): (usize, &(InstId, Event))| match event {
-        Event::Took(_) => shown.iter().any(|index| path.branches[*index].step == step),
-        _ => true,
+    let is_shown = |step: usize| shown.iter().any(|index| path.branches[*index].step == step);
+    let told = |(step, &(inst, event)): (usize, &(InstId, Event))| {
+        let is_essential = !matches!(event, Event::Took(_)) || is_shown(step);
+        Step { inst, event, is_essential }
     };
-    steps.iter().enumerate().map(is_shown).collect()
+    steps.iter().enumerate().map(told).collect()
 }
 
 /// The last jump on a path.

@@ -82,4 +82,6 @@ pub use kept::Kept;
 pub use misuse::{Misuse, MisuseKind, Misused, misuses};
 pub use mstg::{JointState, ObjectState, StateGraph, TrackedObject, Transition, state_graph};
 pub use refused::Edge;
-pub use verdict::{Effort, Exploration, Layer, Statistics, Verdict, Witness, explore, explore_keeping, explore_one};
+pub use verdict::{
+    Effort, Exploration, Layer, Statistics, Step, Verdict, Witness, explore, explore_keeping, explore_one,
+};

@@ -41,19 +41,27 @@ pub enum Layer {
     Replay,
 }
 
+/// One event of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// Of the candidate's function.
+    pub inst: InstId,
+    pub event: Event,
+    /// A reader has to know it. The others follow, or change nothing.
+    pub is_essential: bool,
+}
+
 /// A path that can be taken.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Witness {
-    /// First to last, in the candidate's function.
-    pub steps: Vec<(InstId, Event)>,
+    /// First to last.
+    pub steps: Vec<Step>,
     /// Where the last holder of the object goes on this path.
     pub place: InstId,
     /// The last jump before the function's end: where the source has one return for several, the statement that goes there.
     pub left_at: Option<InstId>,
     /// A call of the function that frees the object on another path.
     pub freed_at: Option<InstId>,
-    /// For each of them, whether a reader has to know it: the others follow, or change nothing.
-    pub essential: Vec<bool>,
     /// The path was executed alone, and holds. Else paths that differed were merged on the way.
     pub is_replayed: bool,
     /// The path goes through iterations of a loop of which only so much is known as holds for every one.
@@ -290,11 +298,10 @@ fn verdict(search: &mut Search<'_, '_>, index: usize, candidate: &Candidate, giv
     }
     match search.found[index].clone().filter(|found| is_leak(&found)) {
         Some(found) => Verdict::Confirmed(Witness {
-            essential: essential(&mut search.machine, &found.steps, candidate.allocation, candidate.place),
+            steps: essential(&mut search.machine, &found.steps, candidate.allocation, candidate.place),
             freed_at: freed_at(&mut search.machine, candidate.allocation),
             left_at: left_at(search.machine.frame, &found.steps),
             place: found.place.unwrap_or(candidate.place),
-            steps: found.steps,
             inputs: found.inputs,
             is_replayed: found.is_replayed,
             is_general: found.is_general,

@@ -1,6 +1,6 @@
 //! What an engine tells of one path, before it is put into words.
 
-use caulk_explore::Witness;
+use caulk_explore::{Step, Witness};
 use caulk_ir::InstId;
 use caulk_program::FuncId;
 use caulk_summary::Event;
@@ -58,16 +58,16 @@ pub fn trail(candidate: &Candidate) -> Vec<WitnessStep> {
 
 /// The path that stage two confirmed.
 pub fn confirmed(candidate: &Candidate, witness: &Witness) -> Evidence {
-    let step = |((inst, event), is_essential): (&(InstId, Event), &bool)| {
-        let (function, inst, event) = match *event {
+    let step = |step: &Step| {
+        let (function, inst, event) = match step.event {
             Event::Inside(callee, branch, successor) => (callee, branch, Event::Took(successor)),
             // Which way a callee went shows in what is asked about its result, or is told branch by branch.
             Event::Part(..) => return None,
-            event => (candidate.function, *inst, event),
+            event => (candidate.function, step.inst, event),
         };
-        Some(WitnessStep { function, inst, event, is_detail: !is_essential })
+        Some(WitnessStep { function, inst, event, is_detail: !step.is_essential })
     };
-    let steps = witness.steps.iter().zip(&witness.essential).filter_map(step).collect();
+    let steps = witness.steps.iter().filter_map(step).collect();
     let (confidence, reason) = match (witness.is_replayed, witness.is_doubtful) {
         // What one iteration of a loop does to a later one is just what such a path gets wrong.
         (false, _) if witness.is_general => {
