@@ -20,8 +20,12 @@ use crate::{realleaks, sarif};
 pub(crate) struct Rules {
     /// A folder with a compile_commands.json (may be given several times). Rules came from those that bench/verdicts has
     /// files for.
-    #[arg(long, value_name = "DIR", required = true)]
+    #[arg(long, value_name = "DIR", required_unless_present = "origin")]
     pub project: Vec<PathBuf>,
+
+    /// The same for a project that rules came from, though bench/verdicts has no file for it.
+    #[arg(long, value_name = "DIR")]
+    pub origin: Vec<PathBuf>,
 
     /// The known leaks; see `realleaks --help`.
     #[arg(long, value_name = "FILE")]
@@ -104,7 +108,10 @@ pub(crate) fn run(arguments: &Rules) -> Result<()> {
     let target = build::target_folder()?;
     let caulk = build::given_or_built(arguments.caulk.as_deref(), &target)?;
     let work = target.join("bench/rules");
-    let projects = arguments.project.iter().map(|p| Project::new(p, &work)).collect::<Result<Vec<_>>>()?;
+    let origins = arguments.origin.iter().map(|folder| (folder, true));
+    let folders = origins.chain(arguments.project.iter().map(|folder| (folder, false)));
+    let projects =
+        folders.map(|(folder, is_origin)| Project::new(folder, is_origin, &work)).collect::<Result<Vec<_>>>()?;
     let mut rows: BTreeMap<String, Row> = names(&caulk)?.into_iter().map(|name| (name, Row::default())).collect();
     for name in &arguments.rule {
         ensure!(rows.contains_key(name), "there is no rule {name}; `caulk rules` lists them");
@@ -144,11 +151,11 @@ fn names(caulk: &Path) -> Result<Vec<String>> {
 }
 
 impl Project {
-    fn new(folder: &Path, work: &Path) -> Result<Self> {
+    fn new(folder: &Path, is_origin: bool, work: &Path) -> Result<Self> {
         let folder = folder.canonicalize().with_context(|| format!("no folder {}", folder.display()))?;
         let Some(name) = folder.file_name() else { bail!("{} has no name", folder.display()) };
         let name = name.to_string_lossy().into_owned();
-        let is_origin = repository().join(format!("bench/verdicts/{name}.tsv")).exists();
+        let is_origin = is_origin || repository().join(format!("bench/verdicts/{name}.tsv")).exists();
         let own = work.join(&name);
         std::fs::create_dir_all(&own).with_context(|| format!("cannot make {}", own.display()))?;
         Ok(Self { database: find_database(&folder)?, folder: own, name, is_origin })
