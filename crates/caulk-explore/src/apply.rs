@@ -363,6 +363,14 @@ impl Machine<'_> {
         term: TermId,
     ) -> TermId {
         let effects = translation.effects;
+        // Most terms are one symbol or one number.
+        if let Some(number) = effects.pool.as_const(term) {
+            return self.pool.constant(effects.pool.width(term), number);
+        }
+        if let Some(symbol) = effects.pool.as_symbol(term) {
+            self.translate_symbol(before, site, translation, symbol);
+            return translation.known[&symbol];
+        }
         for symbol in effects.pool.symbols(term) {
             self.translate_symbol(before, site, translation, symbol);
         }

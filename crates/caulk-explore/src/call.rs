@@ -161,7 +161,11 @@ impl<'a> Machine<'a> {
     /// Whether a call makes no block, whatever its result is, because of the constants that it gives.
     fn is_sealed_off(&self, site: &Site<'_>) -> bool {
         let given = self.constants(site);
-        let makes_none = |target: &FuncId| makes_no_block(self.world, *target, &given);
+        // The object is asked for on every path, mostly with the same constants.
+        let makes_none = |target: &FuncId| {
+            let mut sealed = self.sealed.borrow_mut();
+            *sealed.entry((*target, given.clone())).or_insert_with(|| makes_no_block(self.world, *target, &given))
+        };
         let is_special = self.world.analysis.special_call(self.frame.id, site.inst).is_some();
         !is_special && site.are_all_targets && !site.targets.is_empty() && site.targets.iter().all(makes_none)
     }

@@ -139,6 +139,21 @@ impl EffectCache {
         }
     }
 
+    /// Instructions executed for the guarded summaries of each function, whatever constants they are for.
+    pub(crate) fn costs(&self) -> Vec<(FuncId, usize)> {
+        let usual = self.slots.iter().filter_map(|(function, slot)| Some((function, slot.get()?.steps)));
+        let mut costs: Vec<(FuncId, usize)> = usual.collect();
+        let special = self.special.lock().unwrap_or_else(PoisonError::into_inner);
+        costs.extend(special.iter().filter_map(|(key, slot)| Some((key.0, slot.get()?.steps))));
+        costs.sort_unstable();
+        costs.dedup_by(|one, sum| {
+            let is_same = one.0 == sum.0;
+            sum.1 += if is_same { one.1 } else { 0 };
+            is_same
+        });
+        costs
+    }
+
     /// The sets of constants, in the order of their numbers.
     pub(crate) fn givens(&self) -> Vec<Given> {
         self.givens.lock().unwrap_or_else(PoisonError::into_inner).all.clone()
@@ -146,10 +161,20 @@ impl EffectCache {
 }
 
 fn make(world: &World<'_>, key: EffectKey, given: &Given, max_steps: usize) -> Arc<Made> {
-    let work = |world: &World<'_>| work_out(world, key.0, given, max_steps).map(Arc::new);
+    let work = |world: &World<'_>| {
+        let mut steps = 0;
+        let effects = work_out(world, key.0, given, max_steps, &mut steps).map(Arc::new);
+        (effects, steps)
+    };
     match world.keeping {
-        None => Arc::new(Made::alone(work(world))),
-        Some(keeping) => keeping.effects(world.effects, key, || counted_apart(world, work)),
+        None => {
+            let (effects, steps) = work(world);
+            Arc::new(Made::alone(effects, steps))
+        }
+        Some(keeping) => keeping.effects(world.effects, key, || {
+            let ((effects, steps), counts) = counted_apart(world, work);
+            (effects, counts, steps)
+        }),
     }
 }
 

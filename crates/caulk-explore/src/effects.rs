@@ -64,18 +64,24 @@ pub(crate) struct Effects {
 }
 
 /// Executes a function on symbols of its own. `given`: constants in place of some of its parameters. None: it goes too many
-/// ways.
-pub(crate) fn work_out(world: &World<'_>, function: FuncId, given: &Given, max_steps: usize) -> Option<Effects> {
+/// ways. `steps` counts the instructions executed.
+pub(crate) fn work_out(
+    world: &World<'_>,
+    function: FuncId,
+    given: &Given,
+    max_steps: usize,
+    steps: &mut usize,
+) -> Option<Effects> {
     let body = world.program.body(function)?;
     // What is returned tells callers, so it matters wherever it is decided.
     let decides = |inst| body.insts[inst].is_terminator() || world.depends_on_arguments(function, inst);
     let frame = Frame::new(world.program, function, &body, &decides);
-    let (mut search, is_whole) = search_all(world, &frame, given, max_steps);
+    let (mut search, is_whole) = search_all(world, &frame, given, max_steps, steps);
     // Paths that variables distinguish may be too many where the others are not.
     let plain;
     if !is_whole {
-        plain = Frame::new(world.program, function, &body, &decides).without_choices(&decides)?;
-        let (again, is_whole) = search_all(world, &plain, given, max_steps);
+        plain = Frame::new(world.program, function, &body, &decides).without_choices()?;
+        let (again, is_whole) = search_all(world, &plain, given, max_steps, steps);
         if !is_whole {
             return None;
         }
@@ -119,13 +125,15 @@ fn search_all<'f>(
     frame: &'f Frame<'f>,
     given: &Given,
     max_steps: usize,
+    steps: &mut usize,
 ) -> (Search<'f, 'f>, bool) {
-    let run = |asks_in_cycles: bool| {
+    let mut run = |asks_in_cycles: bool| {
         let mut machine = Machine::new(world, frame);
         machine.asks_in_cycles = asks_in_cycles;
         machine.given = given.clone();
         let mut search = Search::new(machine, Goal::Effects, max_steps);
         search.run();
+        *steps += search.machine.steps;
         search
     };
     let is_whole = |search: &Search<'_, '_>| !search.cut && !search.ends.iter().any(|end| end.state.is_blurred);

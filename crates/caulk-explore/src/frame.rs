@@ -1,5 +1,6 @@
 //! What stage two knows of a function before it executes it: order, loops, and which values later conditions can still see.
 
+use std::cell::OnceCell;
 use std::ops::Deref;
 
 use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand, Outline, Type};
@@ -20,12 +21,18 @@ pub(crate) struct Frame<'a> {
     pub outline: Outline<'a>,
     /// Whether a condition of the function depends on a value, through memory too.
     pub is_tested: EntityVec<InstId, bool>,
-    /// Values that may be pointers and are used outside of the block that makes them.
-    pub pointers: Vec<InstId>,
     /// Headers of the loops each block is part of.
     pub loops: EntityVec<BlockId, SmallVec<[BlockId; 2]>>,
-    /// Values that conditions ahead of a block depend on, of those computed before it.
-    pub seen_ahead: EntityVec<BlockId, Vec<InstId>>,
+    /// Values that are used outside of the block that makes them.
+    crossing: Vec<InstId>,
+    /// By block, once asked for.
+    live_pointers: EntityVec<BlockId, OnceCell<Vec<InstId>>>,
+    /// Whether a condition, or what callers and callees are told, depends on a value.
+    is_relevant: EntityVec<InstId, bool>,
+    /// Paths are distinguished by what variables were set to on them.
+    with_choices: bool,
+    /// By block, once asked for.
+    seen_ahead: EntityVec<BlockId, OnceCell<Vec<InstId>>>,
     pub loaded_ahead: LoadedAhead,
     /// Sides of branches on which a soft assertion fails.
     pub failed_assertions: FxHashSet<(InstId, u32)>,
@@ -54,30 +61,56 @@ impl<'a> Frame<'a> {
             id,
             unit: program.function(id).unit,
             body,
-            pointers: Vec::new(),
             is_tested: vec![false; body.insts.len()].into(),
             sole_matches: sole_matches(program.unit(program.function(id).unit), body, &outline.homes, &loops),
             loops,
-            seen_ahead: vec![Vec::new(); body.blocks.len()].into(),
+            crossing: Vec::new(),
+            live_pointers: vec![OnceCell::new(); body.blocks.len()].into(),
+            is_relevant: EntityVec::default(),
+            with_choices: true,
+            seen_ahead: vec![OnceCell::new(); body.blocks.len()].into(),
             loaded_ahead: LoadedAhead::new(body, &[], &[]),
             failed_assertions: failed_assertions(program.unit(program.function(id).unit), body),
             copied_errnos: copied_errnos(program.unit(program.function(id).unit), body),
             outline,
         };
-        let may_point = |v: &InstId| width_of(body.insts[*v].result_type()).is_none_or(|w| w == 64);
-        let crossing = body.insts.keys().filter(|v| frame.liveness().crosses_blocks(*v));
-        frame.pointers = crossing.filter(may_point).collect();
+        frame.crossing = body.insts.keys().filter(|v| frame.liveness().crosses_blocks(*v)).collect();
         // What is returned is the caller's to ask about.
         frame.is_tested = frame.relevant_values(&|inst| body.insts[inst].is_terminator());
-        frame.look_ahead(decides, true);
+        frame.look_ahead(decides);
         frame
     }
 
+    /// Whether a value may be a pointer.
+    fn may_point(&self, value: InstId) -> bool {
+        width_of(self.body.insts[value].result_type()).is_none_or(|width| width == 64)
+    }
+
+    /// Values that are used in a block or after it. Sorted.
+    pub(crate) fn live_in(&self, block: BlockId) -> impl Iterator<Item = InstId> + '_ {
+        self.crossing.iter().copied().filter(move |v| self.liveness().is_live_in(block, *v))
+    }
+
+    /// Pointers that are used in a block or after it.
+    pub(crate) fn live_pointers(&self, block: BlockId) -> &[InstId] {
+        self.live_pointers[block].get_or_init(|| {
+            let live = self.live_in(block).filter(|v| self.may_point(*v));
+            // What was chosen on the way here may be all that names the object. In loops that is too many states.
+            let is_loop = !self.loops[block].is_empty();
+            live.chain(self.phis(block).filter(|_| !is_loop)).collect()
+        })
+    }
+
     /// Without distinguishing paths by what variables were set to on them: there are fewer. None: they are not distinguished by that.
-    pub(crate) fn without_choices(mut self, decides: &dyn Fn(InstId) -> bool) -> Option<Self> {
-        let with_choices = self.seen_ahead.clone();
-        self.look_ahead(decides, false);
-        (self.seen_ahead != with_choices).then_some(self)
+    pub(crate) fn without_choices(mut self) -> Option<Self> {
+        let mut blocks = self.outline.blocks_by_order.iter();
+        let is_distinguished = blocks.any(|block| {
+            let mut phis = self.choices(*block);
+            phis.any(|v| self.is_relevant[v] && !self.is_condition(v) && !self.liveness().is_live_in(*block, v))
+        });
+        self.with_choices = false;
+        self.seen_ahead = vec![OnceCell::new(); self.body.blocks.len()].into();
+        is_distinguished.then_some(self)
     }
 
     /// Blocks from which one of `targets` can be reached, themselves included.
@@ -98,29 +131,46 @@ impl<'a> Frame<'a> {
         Class::of_address(self.program, self.unit, self.body, address)
     }
 
-    /// Finds what conditions depend on, and where that is still of interest.
-    fn look_ahead(&mut self, decides: &dyn Fn(InstId) -> bool, with_choices: bool) {
-        let relevant = self.relevant_values(decides);
+    /// Finds what conditions depend on, and where memory that they depend on is still read.
+    fn look_ahead(&mut self, decides: &dyn Fn(InstId) -> bool) {
+        self.is_relevant = self.relevant_values(decides);
         let loads: Vec<(BlockId, Class)> = (self.body.insts.iter())
             .filter_map(|(inst, kind)| match kind {
-                Inst::Load { address, .. } if relevant[inst] => Some((self.homes[inst], self.class_of(*address))),
+                Inst::Load { address, .. } if self.is_relevant[inst] => {
+                    Some((self.homes[inst], self.class_of(*address)))
+                }
                 _ => None,
             })
             .collect();
         self.loaded_ahead = LoadedAhead::new(self.body, &self.blocks_by_order, &loads);
-        let values: Vec<InstId> = relevant.iter().filter(|(_, r)| **r).map(|(inst, _)| inst).collect();
-        for &block in &self.outline.blocks_by_order {
-            // What `a && b` came to, or what a variable was set to on each way here, has its value when paths meet there. In loops only the
-            // first are distinguished: that is too many states otherwise.
-            let is_told_apart = with_choices && self.loops[block].is_empty();
-            let is_choice = |v: InstId| match self.body.insts[v] {
-                Inst::Phi { ty, .. } => ty == Type::Int(1) || is_told_apart,
-                _ => false,
-            };
-            let is_own_phi = |v: InstId| self.homes[v] == block && is_choice(v);
-            let is_seen = |v: &InstId| self.liveness().is_live_in(block, *v) || is_own_phi(*v);
-            self.seen_ahead[block] = values.iter().copied().filter(is_seen).collect();
-        }
+    }
+
+    /// Values that conditions ahead of a block depend on, of those computed before it. Sorted.
+    pub(crate) fn seen_ahead(&self, block: BlockId) -> &[InstId] {
+        self.seen_ahead[block].get_or_init(|| {
+            let own = self.choices(block).filter(|v| self.with_choices || self.is_condition(*v));
+            let mut seen: Vec<InstId> = self.live_in(block).chain(own).collect();
+            seen.retain(|v| self.is_relevant[*v]);
+            seen.sort_unstable();
+            seen.dedup();
+            seen
+        })
+    }
+
+    /// What `a && b` came to, or what a variable was set to on each way to a block, has its value when paths meet there. In loops only the
+    /// first are distinguished: that is too many states otherwise.
+    fn choices(&self, block: BlockId) -> impl Iterator<Item = InstId> + '_ {
+        let is_told_apart = self.loops[block].is_empty();
+        let is_choice = move |v: &InstId| is_told_apart || self.is_condition(*v);
+        self.phis(block).filter(is_choice)
+    }
+
+    fn phis(&self, block: BlockId) -> impl Iterator<Item = InstId> + '_ {
+        self.body.blocks[block].insts().take_while(|v| matches!(self.body.insts[*v], Inst::Phi { .. }))
+    }
+
+    fn is_condition(&self, value: InstId) -> bool {
+        matches!(self.body.insts[value], Inst::Phi { ty: Type::Int(1), .. })
     }
 
     /// Values that a condition is computed from, through memory too: what is stored where a relevant load reads.

@@ -1,6 +1,6 @@
 //! Counters that a loop only ever adds to: `list.len++` beside a block that `list.data` holds, `list[len++] = block`.
 
-use caulk_ir::{BinaryOp, BlockId, Entity, Inst, InstId, Operand, Type};
+use caulk_ir::{BinaryOp, BlockId, Inst, InstId, Operand, Type};
 use caulk_memory::{Class, Relation};
 use caulk_program::Outcome;
 use caulk_rules::Rule;
@@ -39,16 +39,21 @@ impl Machine<'_> {
 
 impl Search<'_, '_> {
     /// Of the values in which two paths differ, the counters that are above zero on both, each with an unknown for the path that they become.
-    pub(crate) fn counted_on_both(&mut self, one: &State, other: &State, differing: &[usize]) -> Vec<(usize, TermId)> {
+    pub(crate) fn counted_on_both(
+        &mut self,
+        one: &State,
+        other: &State,
+        differing: &[InstId],
+    ) -> Vec<(InstId, TermId)> {
         if one.tracked.is_none() {
             return Vec::new();
         }
         let mut counted = Vec::new();
-        for &index in differing {
-            if !self.is_counter(InstId::from_index(index)) {
+        for &inst in differing {
+            if !self.is_counter(inst) {
                 continue;
             }
-            let numbers = one.env[index].zip(other.env[index]);
+            let numbers = one.get(inst).zip(other.get(inst));
             if let Some((a, b)) = numbers
                 && self.machine.pool.width(a) == self.machine.pool.width(b)
                 && self.machine.is_counted(one, a)
@@ -56,7 +61,7 @@ impl Search<'_, '_> {
             {
                 let machine = &mut self.machine;
                 let width = machine.pool.width(a);
-                counted.push((index, machine.symbols.make(&mut machine.pool, width, Origin::Unknown, false)));
+                counted.push((inst, machine.symbols.make(&mut machine.pool, width, Origin::Unknown, false)));
             }
         }
         counted

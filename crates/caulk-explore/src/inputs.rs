@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use caulk_ir::entity::Entity;
 use caulk_ir::{InstId, Type};
 use caulk_program::GlobalVarId;
 use caulk_solver::{Facts, Node, SymbolId, TermId};
@@ -120,7 +119,7 @@ impl Machine<'_> {
     /// Whether a value is what a call returned last.
     fn is_result(&self, state: &State, place: &InputPlace, term: TermId) -> bool {
         let InputPlace::Result { call, .. } = place else { return false };
-        state.env.get(call.index()) == Some(&Some(term))
+        state.get(*call) == Some(term)
     }
 
     fn argument(&self, term: TermId) -> Argument {
@@ -137,16 +136,16 @@ impl Machine<'_> {
     /// Results of calls that follow from the path, also where a callee was executed: what it returned there.
     fn add_results(&self, state: &State, facts: &Facts, values: &mut BTreeMap<InputPlace, InputValue>) {
         for (call, inst) in self.frame.body.insts.iter() {
-            let (Some(data), Some(Some(term))) = (inst.call(), state.env.get(call.index())) else { continue };
+            let (Some(data), Some(term)) = (inst.call(), state.get(call)) else { continue };
             let place = InputPlace::Result { nth: 0, call };
-            let value = match (data.ret, facts.value(&self.pool, *term)) {
+            let value = match (data.ret, facts.value(&self.pool, term)) {
                 (Type::Ptr, Some(0)) => InputValue::Null,
-                (Type::Int(_), Some(value)) => InputValue::Number(self.pool.width(*term), value),
-                (Type::Int(_), None) if self.pool.as_symbol(*term).is_none() => {
+                (Type::Int(_), Some(value)) => InputValue::Number(self.pool.width(term), value),
+                (Type::Int(_), None) if self.pool.as_symbol(term).is_none() => {
                     let Some(model) = facts.model() else { continue };
-                    let value = self.pool.evaluate(*term, &|symbol| model.value(symbol));
+                    let value = self.pool.evaluate(term, &|symbol| model.value(symbol));
                     let Some(value) = value else { continue };
-                    InputValue::Number(self.pool.width(*term), value)
+                    InputValue::Number(self.pool.width(term), value)
                 }
                 _ => continue,
             };

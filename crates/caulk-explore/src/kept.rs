@@ -50,14 +50,16 @@ pub(crate) struct Explored {
 pub(crate) struct Made {
     /// None: of another program. None inside: the function has too many outcomes.
     pub effects: Option<Option<Arc<Effects>>>,
+    /// Instructions executed to work it out.
+    pub steps: usize,
     reads: Vec<(Read, u64)>,
     counts: Vec<(Rule, u64)>,
 }
 
 impl Made {
     /// One that is not kept.
-    pub(crate) fn alone(effects: Option<Arc<Effects>>) -> Self {
-        Self { effects: Some(effects), ..Self::default() }
+    pub(crate) fn alone(effects: Option<Arc<Effects>>, steps: usize) -> Self {
+        Self { effects: Some(effects), steps, ..Self::default() }
     }
 }
 
@@ -76,7 +78,8 @@ impl Kept {
         };
         let made = |(key, old): (&EffectKey, &Arc<Made>)| {
             let reads = now.decode(&before.encode(&old.reads))?;
-            Some(((function(&key.0)?, key.1), Arc::new(Made { effects: None, reads, counts: old.counts.clone() })))
+            let made = Made { effects: None, steps: old.steps, reads, counts: old.counts.clone() };
+            Some(((function(&key.0)?, key.1), Arc::new(made)))
         };
         let functions = self.functions.par_iter().filter_map(explored).collect();
         let effects = self.effects.par_iter().filter_map(made).collect();
@@ -145,15 +148,15 @@ impl<'k> Keeping<'k> {
         &self,
         effects: &EffectCache,
         key: EffectKey,
-        work: impl FnOnce() -> (Option<Arc<Effects>>, Vec<(Rule, u64)>),
+        work: impl FnOnce() -> (Option<Arc<Effects>>, Vec<(Rule, u64)>, usize),
     ) -> Arc<Made> {
         if self.holds(effects, key)
             && let Some(made) = self.old.effects.get(&key).filter(|made| made.effects.is_some())
         {
             return Arc::clone(made);
         }
-        let ((made, counts), reads) = recorded(work);
-        Arc::new(Made { effects: Some(made), reads: self.marked(effects, reads), counts })
+        let ((made, counts, steps), reads) = recorded(work);
+        Arc::new(Made { effects: Some(made), steps, reads: self.marked(effects, reads), counts })
     }
 
     fn marked(&self, effects: &EffectCache, reads: Vec<Read>) -> Vec<(Read, u64)> {

@@ -38,6 +38,7 @@ mod pieces;
 mod state;
 mod store;
 mod symbols;
+mod values;
 
 // The machine: calls, by guarded summaries or by those of stage one.
 mod absent;

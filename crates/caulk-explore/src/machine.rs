@@ -47,6 +47,8 @@ pub(crate) struct Machine<'a> {
     pub has_asked_in_cycle: Cell<bool>,
     /// The roots of terms, once asked for.
     roots: RefCell<Vec<Option<Option<TermId>>>>,
+    /// Whether callees make no block with the constants they are given, once asked for.
+    pub(crate) sealed: RefCell<FxHashMap<(FuncId, Given), bool>>,
     /// What leads to objects, once asked for.
     pub(crate) lineages: RefCell<Vec<Option<Rc<Lineage>>>>,
     /// Objects of which some cell was addressed by an index that is not known.
@@ -71,6 +73,7 @@ impl<'a> Machine<'a> {
             asks_in_cycles: true,
             has_asked_in_cycle: Cell::new(false),
             roots: RefCell::default(),
+            sealed: RefCell::default(),
             lineages: RefCell::default(),
             indexed: RefCell::default(),
         }

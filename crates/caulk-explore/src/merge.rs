@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use caulk_ir::{BlockId, Entity, EntitySet, Inst, InstId, entity};
+use caulk_ir::{BlockId, Entity, EntitySet, InstId, entity};
 use caulk_memory::{Class, Relation};
 use caulk_solver::{SymbolId, TermId};
 
@@ -82,28 +82,13 @@ fn distance(one: &State, other: &State) -> usize {
     a.len() + b.len() - 2 * common
 }
 
-/// Where two tables of values differ. Most of the tables is the same, so they are compared by the piece first.
-fn differing(one: &[Option<TermId>], other: &[Option<TermId>]) -> Vec<usize> {
-    const PIECE: usize = 64;
-    let number = |value: &Option<TermId>| value.map_or(0, TermId::number);
-    let mut differing = Vec::new();
-    for (piece, (a, b)) in one.chunks(PIECE).zip(other.chunks(PIECE)).enumerate() {
-        let is_same = a.iter().zip(b).fold(0, |bits, (x, y)| bits | (number(x) ^ number(y))) == 0;
-        if !is_same {
-            let places = (piece * PIECE..).zip(a.iter().zip(b));
-            differing.extend(places.filter(|(_, (x, y))| x != y).map(|(place, _)| place));
-        }
-    }
-    differing
-}
-
 /// The outcome of objects, but for blocks of this function that are gone and that nothing points to any more: they are as if
 /// they had never been. `live`: values that are used later; none: all.
 fn fates_that_matter(machine: &Machine<'_>, state: &State, live: Option<&[InstId]>) -> Vec<(TermId, Fate)> {
     let points = |value: Option<TermId>, root| value.is_some_and(|value| machine.points_to(value, root));
     let is_named = |root: TermId| match live {
         Some(live) => live.iter().any(|v| points(state.get(*v), root)),
-        None => state.env.iter().any(|value| points(*value, root)),
+        None => state.env.known().any(|(_, value)| points(Some(value), root)),
     };
     let is_known = |root: TermId| {
         state.memory.iter().any(|(_, c)| c.holder == Some(root) || machine.cell_points_to(c, root)) || is_named(root)
@@ -182,22 +167,8 @@ impl Search<'_, '_> {
         states
     }
 
-    /// Pointers that are used in a block or after it.
-    fn live_pointers(&mut self, block: BlockId) -> Rc<Vec<InstId>> {
-        let frame = self.machine.frame;
-        let live = self.live_pointers.entry(block).or_insert_with(|| {
-            let is_live = |v: &InstId| frame.liveness().is_live_in(block, *v);
-            let live = frame.pointers.iter().copied().filter(is_live);
-            // What was chosen on the way here may be all that names the object. In loops that is too many states.
-            let is_loop = !frame.loops[block].is_empty();
-            let is_choice = |v: &InstId| !is_loop && matches!(frame.body.insts[*v], Inst::Phi { .. });
-            Rc::new(live.chain(frame.body.blocks[block].insts().take_while(is_choice)).collect())
-        });
-        live.clone()
-    }
-
     fn signature(&mut self, state: &State, block: Option<BlockId>) -> Signature {
-        let live = block.map(|b| self.live_pointers(b)).unwrap_or_default();
+        let live: &[InstId] = block.map_or(&[], |block| self.machine.frame.live_pointers(block));
         let machine = &self.machine;
         let rounds = state.rounds.iter().map(|r| (r.header.0, r.count)).collect();
         let mut signature = Signature {
@@ -213,7 +184,7 @@ impl Search<'_, '_> {
         };
         let Some(object) = state.tracked else {
             if !self.is_leak_search() {
-                signature.fates = fates_that_matter(machine, state, block.map(|_| live.as_slice()));
+                signature.fates = fates_that_matter(machine, state, block.map(|_| live));
             }
             return signature;
         };
@@ -224,7 +195,7 @@ impl Search<'_, '_> {
         let points = |v: &InstId| state.get(*v).is_some_and(|value| machine.points_to(value, object));
         signature.values = match block {
             Some(_) => live.iter().copied().filter(points).collect(),
-            None => machine.frame.body.insts.keys().filter(points).collect(),
+            None => state.env.known().map(|(inst, _)| inst).filter(points).collect(),
         };
         signature
     }
@@ -232,7 +203,7 @@ impl Search<'_, '_> {
     fn sight(&self, state: &State, block: BlockId) -> Sight {
         let machine = &self.machine;
         let frame = machine.frame;
-        let values: Vec<Option<TermId>> = frame.seen_ahead[block].iter().map(|v| state.get(*v)).collect();
+        let values: Vec<Option<TermId>> = frame.seen_ahead(block).iter().map(|v| state.get(*v)).collect();
         let is_seen = |class: Class| frame.loaded_ahead.sees(block, class);
         let all = !self.is_leak_search();
         let cells: Vec<(Key, TermId)> =
@@ -268,17 +239,14 @@ impl Search<'_, '_> {
         let tracked = one.tracked;
         let holds =
             |value: Option<TermId>| value.zip(tracked).is_some_and(|(value, object)| machine.points_to(value, object));
-        let differing: Vec<usize> = differing(&one.env, &other.env)
-            .into_iter()
-            .filter(|i| !holds(one.env[*i]) && !holds(other.env[*i]))
-            .collect();
+        let mut differing = one.env.differing(&other.env);
+        differing.retain(|inst| !holds(one.get(*inst)) && !holds(other.get(*inst)));
         let mut counted: Vec<TermId> = Vec::new();
         if !differing.is_empty() {
             let numbers = self.counted_on_both(one, other, &differing);
-            let env = Rc::make_mut(&mut one.env);
-            differing.into_iter().for_each(|index| env[index] = None);
-            for (index, number) in numbers {
-                env[index] = Some(number);
+            differing.into_iter().for_each(|inst| one.env.set(inst, None));
+            for (inst, number) in numbers {
+                one.set(inst, number);
                 counted.push(number);
             }
             self.machine.versions += 1;

@@ -112,7 +112,7 @@ impl Machine<'_> {
                 let taken = incoming.iter().filter(|(from, _)| *from == block);
                 used.extend(taken.filter_map(|(_, operand)| operand.value()));
             }
-            used.extend(frame.body.insts.keys().filter(|v| frame.liveness().is_live_in(next, *v)));
+            used.extend(frame.live_in(next));
         }
         used.into_iter().filter(|v| *v != inst).filter_map(|v| state.get(v)).collect()
     }

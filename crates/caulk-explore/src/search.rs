@@ -1,14 +1,12 @@
 //! All paths of a function that matter: block after block, with paths that cannot be distinguished any more merged.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use caulk_ir::{BlockId, Body, EntityVec, Inst, InstId, Operand};
 use caulk_rules::Rule;
 use caulk_solver::{Consistency, TermId};
 use caulk_summary::Event;
 use caulk_useflow::{Candidate, Kind};
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::bounds::BOUNDS;
@@ -48,8 +46,6 @@ pub(crate) struct Search<'a, 'g> {
     /// Blocks that lead to the allocation, and to where candidates end.
     to_start: EntityVec<BlockId, bool>,
     pub to_end: EntityVec<BlockId, bool>,
-    /// By block, once asked for.
-    pub live_pointers: FxHashMap<BlockId, Rc<Vec<InstId>>>,
     /// What happens to every object, when it is asked for.
     pub transitions: Option<Transitions>,
     /// Which branches could be taken with the object, likewise.
@@ -89,7 +85,6 @@ impl<'a, 'g> Search<'a, 'g> {
             ends: Vec::new(),
             to_start,
             to_end,
-            live_pointers: FxHashMap::default(),
             transitions: None,
             edges: None,
             misuses: None,

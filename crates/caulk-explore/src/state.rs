@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use caulk_ir::{BlockId, Entity, InstId};
+use caulk_ir::{BlockId, InstId};
 use caulk_solver::{Facts, TermId};
 use caulk_summary::Event;
 use smallvec::SmallVec;
@@ -12,6 +12,7 @@ use crate::fates::Fates;
 use crate::memory::Memory;
 use crate::misuse::Watched;
 use crate::symbols::Key;
+use crate::values::Values;
 use crate::witness::Trail;
 
 /// A loop the path is in.
@@ -28,7 +29,7 @@ pub(crate) struct Round {
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     /// Values by instruction.
-    pub env: Rc<Vec<Option<TermId>>>,
+    pub env: Values,
     pub memory: Rc<Memory>,
     pub facts: Facts,
     /// Objects made or freed on this path, by address.
@@ -77,7 +78,7 @@ impl State {
 
     pub(crate) fn new(values: usize) -> Self {
         Self {
-            env: Rc::new(vec![None; values]),
+            env: Values::new(values),
             memory: Rc::default(),
             facts: Facts::new(),
             fates: Fates::default(),
@@ -100,11 +101,11 @@ impl State {
     }
 
     pub(crate) fn get(&self, inst: InstId) -> Option<TermId> {
-        self.env[inst.index()]
+        self.env.get(inst)
     }
 
     pub(crate) fn set(&mut self, inst: InstId, value: TermId) {
-        Rc::make_mut(&mut self.env)[inst.index()] = Some(value);
+        self.env.set(inst, Some(value));
     }
 
     pub(crate) fn memory_mut(&mut self) -> &mut Memory {

@@ -92,6 +92,10 @@ pub struct Exploration {
     /// By function, in the order of its candidates.
     verdicts: EntityVec<FuncId, Vec<Verdict>>,
     pub statistics: Statistics,
+    /// Instructions executed to search for the objects of each function that has candidates.
+    pub searches: Vec<(FuncId, usize)>,
+    /// Instructions executed for the guarded summaries of each callee that was asked for one.
+    pub callees: Vec<(FuncId, usize)>,
 }
 
 impl Exploration {
@@ -117,6 +121,7 @@ impl Exploration {
 
     fn add(&mut self, function: FuncId, verdicts: Vec<Verdict>, effort: Effort) {
         self.statistics.effort += effort;
+        self.searches.push((function, effort.steps));
         verdicts.iter().for_each(|v| self.statistics.count(v));
         self.verdicts[function] = verdicts;
     }
@@ -184,6 +189,7 @@ pub fn explore(program: &Program, useflow: &UseflowConfig, analysis: &Analysis, 
     for (function, (verdicts, _, effort)) in functions.into_iter().zip(results) {
         exploration.add(function, verdicts, effort);
     }
+    exploration.callees = effects.costs();
     exploration
 }
 
@@ -215,6 +221,7 @@ pub fn explore_keeping(
     for (function, explored) in &results {
         exploration.add(*function, explored.verdicts.clone(), explored.effort);
     }
+    exploration.callees = effects.costs();
     let (now, counts) = keeping.end(&effects, &results);
     *kept = now;
     config.rules.add(&counts);

@@ -62,7 +62,9 @@ mod words;
 pub use config::ReportConfig;
 pub use finding::{Call, Cause, Confidence, Finding, Kind, OtherLoss, RelatedLeak, Site, Step, StepKind};
 pub use narrate::Narrator;
-pub use report::{Choices, LostUnit, Refuted, Report, Run, SolverCounts, Statistics, Unknown};
+pub use report::{
+    Choices, Cost, Costs, FunctionCost, LostUnit, Refuted, Report, Run, SolverCounts, Statistics, Unknown,
+};
 pub use scope::{Changed, ChangedLines, Scope};
 pub use select::{AllocFailure, Hidden, Level, Selection};
 pub use sites::shown_path;

@@ -79,6 +79,35 @@ pub struct SolverCounts {
     pub z3_unknown: u64,
 }
 
+/// What one part of the analysis cost, in steps: they are the same on every machine and for every number of threads.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Cost {
+    pub steps: u64,
+    /// The functions that took most of them, at most ten.
+    pub functions: Vec<FunctionCost>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FunctionCost {
+    pub function: String,
+    pub file: Option<String>,
+    pub steps: u64,
+}
+
+/// What the parts of the analysis cost.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Costs {
+    /// Stage one: basic blocks that objects were followed through.
+    pub stage_one: Cost,
+    /// Stage two: instructions executed to search for a path for the candidates of a function.
+    pub stage_two: Cost,
+    /// Stage two: instructions executed to find out what callees do.
+    pub callees: Cost,
+}
+
 /// What the run cost and came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -96,6 +125,8 @@ pub struct Statistics {
     /// Candidates that a budget left undecided.
     pub undecided: usize,
     pub solver: SolverCounts,
+    #[serde(default)]
+    pub costs: Costs,
     /// How often each rule of the engines did something, by name (`caulk rules` lists them all).
     #[serde(default)]
     pub rules: BTreeMap<String, u64>,

@@ -22,6 +22,7 @@ mod nonnull;
 mod own_arenas;
 mod refcount;
 mod survey;
+mod write_sets;
 
 // In which order functions are looked at, and what is kept for the next run.
 mod kept;

@@ -5,8 +5,7 @@
 use std::collections::hash_map::Entry;
 
 use caulk_ir::{
-    Body, Callee, Constant, Entity, EntitySet, EntitySets, EntityVec, Inst, InstId, Operand, Pointee, Step, Type,
-    entity,
+    Body, Callee, Constant, Entity, EntitySet, EntityVec, Inst, InstId, Operand, Pointee, Step, Type, entity,
 };
 use caulk_memory::Class;
 use caulk_program::reads::{Read, note};
@@ -16,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::bit_writes::bit_writes;
 use crate::bounds::BOUNDS;
+use crate::write_sets::WriteSets;
 
 /// What one store writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,7 +37,7 @@ pub struct Modified {
     writes: FxHashMap<Write, WriteId>,
     /// Fields of which some store writes only some bits: such writes, with their masks.
     bits: FxHashMap<(TypeId, u64), Vec<(WriteId, u64)>>,
-    written: EntitySets<FuncId, WriteId>,
+    written: WriteSets,
     /// By function: it calls something through a pointer that leads nowhere, or assembly.
     calls_unknown: EntitySet<FuncId>,
 }
@@ -62,57 +62,13 @@ impl Modified {
                 }
             }
         }
-        let mut this = Self {
-            written: EntitySets::new(direct.len(), writes.len()),
-            writes,
-            bits,
-            calls_unknown: EntitySet::with_capacity(direct.len()),
+        let numbers_of = |written: &Vec<Write>| {
+            written.iter().filter(matters).map(|write| writes[write].index()).collect::<Vec<_>>()
         };
-        for (function, written) in direct.iter().enumerate() {
-            let id = FuncId::from_index(function);
-            for write in written.iter().filter(matters) {
-                this.written.insert(id, this.writes[write]);
-            }
-            let may_write_any =
-                |site: &CallSite| site.outcome == Outcome::Unresolved || site.kind == CallKind::Assembly;
-            if program.call_sites(id).iter().any(may_write_any) {
-                this.calls_unknown.insert(id);
-            }
-        }
-        // Bottom-up, so that the sets of callees outside of a component are complete.
-        for component in program.sccs() {
-            match component.as_slice() {
-                [only] => this.add_callees(program, *only, |callee| callee != *only),
-                members => this.add_cycle(program, members),
-            }
-        }
-        this
-    }
-
-    fn add_callees(&mut self, program: &Program, function: FuncId, counts: impl Fn(FuncId) -> bool) {
-        for callee in program.callees(function).filter(|c| counts(*c)) {
-            self.written.include(function, callee);
-            if self.calls_unknown.contains(callee) {
-                self.calls_unknown.insert(function);
-            }
-        }
-    }
-
-    fn add_cycle(&mut self, program: &Program, members: &[FuncId]) {
-        let inside: FxHashSet<FuncId> = members.iter().copied().collect();
-        for function in members {
-            self.add_callees(program, *function, |callee| !inside.contains(&callee));
-        }
-        for _ in 0..BOUNDS.writes_in_cycle {
-            let before: FxHashMap<FuncId, Vec<u64>> =
-                members.iter().map(|f| (*f, self.written.row(*f).to_vec())).collect();
-            for function in members {
-                for callee in program.callees(*function) {
-                    let Some(set) = before.get(&callee) else { continue };
-                    self.written.include_row(*function, set);
-                }
-            }
-        }
+        let callees = |function: FuncId| program.callees(function);
+        let direct = direct.iter().map(numbers_of);
+        let written = WriteSets::new(direct, writes.len(), program.sccs().iter(), callees, BOUNDS.writes_in_cycle);
+        Self { written, calls_unknown: calls_unknown(program), writes, bits }
     }
 
     /// What each function may write, as marks that do not depend on numbers.
@@ -129,9 +85,9 @@ impl Modified {
         let of_function = |index: usize| {
             let function = FuncId::from_index(index);
             let mut sum = u64::from(self.calls_unknown.contains(function));
-            for write in self.written.iter(function) {
+            for number in self.written.iter(function) {
                 // Sums do not depend on the order of writes.
-                sum = sum.wrapping_add(names_of[write]);
+                sum = sum.wrapping_add(names_of[WriteId::from_index(number)]);
             }
             sum
         };
@@ -146,7 +102,7 @@ impl Modified {
     /// Whether a function may write cells of the class of this number.
     pub fn has(&self, function: FuncId, number: WriteId) -> bool {
         note(Read::Writes(function));
-        self.written.contains(function, number)
+        self.written.contains(function, number.index())
     }
 
     /// Whether a function may write cells of a class.
@@ -178,6 +134,27 @@ impl Modified {
         note(Read::Writes(function));
         self.calls_unknown.contains(function)
     }
+}
+
+/// Functions that call something through a pointer that leads nowhere, or assembly, by themselves or through callees outside of their
+/// cycle of calls.
+fn calls_unknown(program: &Program) -> EntitySet<FuncId> {
+    let may_write_any = |site: &CallSite| site.outcome == Outcome::Unresolved || site.kind == CallKind::Assembly;
+    let mut unknown = EntitySet::with_capacity(program.functions().len());
+    for function in program.functions() {
+        if program.call_sites(function).iter().any(may_write_any) {
+            unknown.insert(function);
+        }
+    }
+    for component in program.sccs() {
+        let inside: FxHashSet<FuncId> = component.iter().copied().collect();
+        for function in component {
+            if program.callees(*function).any(|callee| !inside.contains(&callee) && unknown.contains(callee)) {
+                unknown.insert(*function);
+            }
+        }
+    }
+    unknown
 }
 
 /// What a function without a body writes: whatever it is given to write to.

@@ -318,7 +318,8 @@ fn analyse_component(
         let (Outcome::Skipped(report) | Outcome::Analysed(report)) = looker.look(function, reports, known);
         let known = &mut reports[function];
         let summary = std::mem::take(&mut known.summary);
-        *known = Report { summary, ..*report };
+        let block_runs = report.block_runs.saturating_add(known.block_runs);
+        *known = Report { summary, block_runs, ..*report };
     }
     for &function in component {
         statistics.analysed += 1;
@@ -373,6 +374,7 @@ impl Cycle<'_> {
                     let before = if known.contains(function) { &reports[function].summary } else { &not_known };
                     let changed = report.summary != *before;
                     known.insert(function);
+                    report.block_runs = report.block_runs.saturating_add(reports[function].block_runs);
                     reports[function] = *report;
                     looker.note_change(function);
                     if changed {

@@ -56,6 +56,8 @@ pub struct Report {
     /// Calls that give what the function was given to unknown code.
     pub given_away: Vec<InstId>,
     pub objects: usize,
+    /// Blocks that were run for them; in a cycle of calls, over all iterations.
+    pub block_runs: u32,
     /// So many blocks were run that some objects were followed coarsely.
     pub is_tired: bool,
     pub slots: SlotUse,
@@ -185,6 +187,7 @@ impl<'a> Summarizer<'a> {
         summary.drop_implied();
         summary.loosely_told = self.view.loosely_told;
         self.report.is_tired = self.view.is_tired();
+        self.report.block_runs = self.view.block_runs;
         summary.cut |= summary.cap(self.view.config.max_actions) || self.view.too_many_objects || self.report.is_tired;
         summary.give_to_unknown(&self.not_known);
         summary.nonnull_result = summary.actions.iter().any(|a| {
