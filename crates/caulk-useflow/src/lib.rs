@@ -89,6 +89,7 @@ mod private_fields;
 mod registered;
 mod released;
 mod repeated;
+mod set_hooks;
 mod sisters;
 mod slot_table;
 mod slots;
