@@ -109,7 +109,11 @@ impl Search<'_, '_> {
         }
         let inputs = if machine.world.config.wants_inputs { machine.inputs(state, &facts) } else { Inputs::default() };
         let failed = self.failed(state);
-        let machine = &self.machine;
+        let machine = &mut self.machine;
+        let mut is_tested = |call: &InstId| {
+            (machine.frame.is_tested[*call] && !machine.is_used_at_once(*call)) || tells_failure(machine, *call)
+        };
+        let failure_tested = failed.iter().all(&mut is_tested);
         Some(Found {
             inputs,
             steps: state.steps(),
@@ -118,7 +122,7 @@ impl Search<'_, '_> {
             is_blurred: state.is_blurred,
             is_general: state.is_general,
             needs_failure: !failed.is_empty(),
-            failure_tested: failed.iter().all(|call| machine.frame.is_tested[*call] || tells_failure(machine, *call)),
+            failure_tested,
             is_unproved: answer == Answer::Unknown,
             is_replayed: self.replaying.is_some(),
         })

@@ -67,6 +67,7 @@ mod replay;
 mod rounds;
 mod search;
 mod thrown;
+mod used_at_once;
 
 // For readers and runs.
 mod essential;

@@ -21,6 +21,7 @@ pub mod modified;
 mod nonnull;
 mod own_arenas;
 mod refcount;
+mod set_hooks;
 mod survey;
 
 // In which order functions are looked at, and what is kept for the next run.
@@ -89,7 +90,6 @@ mod private_fields;
 mod registered;
 mod released;
 mod repeated;
-mod set_hooks;
 mod sisters;
 mod slot_table;
 mod slots;
