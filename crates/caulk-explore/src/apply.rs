@@ -174,13 +174,13 @@ impl Machine<'_> {
             let value = self.translate(&before, site, &mut translation, content.value);
             writes.push((address, value, content.bytes, content.class));
         }
-        let mut copies: Vec<(TermId, TermId, u64)> = Vec::new();
+        let mut copies: Vec<(TermId, TermId, TermId)> = Vec::new();
         for (to, from, bytes) in &effect.copies {
             let [to, from] = [to, from].map(|key| {
                 let base = self.translate(&before, site, &mut translation, key.base);
                 self.pool.offset(base, key.offset, true)
             });
-            copies.push((to, from, *bytes));
+            copies.push((to, from, self.translate(&before, site, &mut translation, *bytes)));
         }
         let mut zeroes: Vec<ClearedRun> = Vec::new();
         for run in &effect.zeroes {
@@ -195,7 +195,6 @@ impl Machine<'_> {
             self.meet_fate(&mut state, site, address, fate);
         }
         for (to, from, bytes) in copies {
-            let bytes = self.pool.constant(64, bytes);
             self.copy(&mut state, to, from, bytes, site.inst);
         }
         let is_nowhere = |machine: &Self, address: TermId| {

@@ -57,6 +57,11 @@ impl Machine<'_> {
         {
             return smallvec![];
         }
+        if let Some(result) = result.filter(|_| summary.counts && self.has_first_argument(&state, site))
+            && self.assume(&mut state, result, Relation::Range(1, i64::from(i32::MAX))) == Verdict::Contradiction
+        {
+            return smallvec![];
+        }
         if effect.unknown {
             self.give_away(&mut state, site);
         }
@@ -105,6 +110,14 @@ impl Machine<'_> {
         let Some((object, container)) = state.tracked.zip(container) else { return false };
         self.is_live(state)
             && state.memory.iter().any(|(_, c)| c.holder == Some(container) && self.cell_points_to(c, object))
+    }
+
+    /// Whether the first argument is known not to be null.
+    fn has_first_argument(&mut self, state: &State, site: &Site<'_>) -> bool {
+        let Some(&first) = site.args.first() else { return false };
+        let zero = self.pool.constant(self.pool.width(first), 0);
+        let is_null = self.pool.eq(first, zero);
+        state.facts.implied(&self.pool, is_null) == Some(false)
     }
 
     /// Whether something is put into a container that was made with room for it: that does not fail.

@@ -25,7 +25,9 @@ impl Search<'_, '_> {
         if !machine.is_live(state) || !machine.is_put_by_callee(wanted) {
             return empty;
         }
-        for counter in machine.counters_beside(state, wanted) {
+        let mut counters = machine.counters_beside(state, wanted);
+        counters.extend(machine.counters_given(state, wanted));
+        for counter in counters {
             let zero = machine.pool.constant(machine.pool.width(counter), 0);
             let is_zero = machine.pool.eq(counter, zero);
             if state.facts.implied(&machine.pool, is_zero).is_none() {
@@ -47,6 +49,23 @@ impl Machine<'_> {
     /// Whether the object is put into memory by the call that makes it, and not returned.
     pub(crate) fn is_put_by_callee(&mut self, wanted: Wanted) -> bool {
         self.effect(wanted.call).is_some_and(|effect| !effect.summary.returns_block(wanted.block))
+    }
+
+    /// What the numbers hold whose addresses the call that makes the object is given, and that it may make larger: `grow(&items, &room)`.
+    fn counters_given(&mut self, state: &State, wanted: Wanted) -> SmallVec<[TermId; 2]> {
+        let mut found: SmallVec<[TermId; 2]> = SmallVec::new();
+        let frame = self.frame;
+        let Some(site) = frame.program.call_site(frame.id, wanted.call) else { return found };
+        let targets = frame.program.targets(site);
+        let args = frame.body.insts[wanted.call].call().map_or(&[][..], |call| &call.args);
+        for (index, arg) in args.iter().enumerate() {
+            if targets.iter().any(|t| self.world.analysis.survey.is_counted_param(*t, index as u32)) {
+                let address = self.operand(state, *arg);
+                let key = self.key(address);
+                found.extend(state.memory.get(key).map(|content| content.value));
+            }
+        }
+        found
     }
 
     /// What counters hold that lie in one structure with the object and that the call which makes it may write.

@@ -29,8 +29,8 @@ pub(crate) struct EffectsPart {
     pub writes: Vec<(Key, Content)>,
     /// Runs of bytes of callers, or of blocks for them, that were cleared before `writes`.
     pub zeroes: Vec<ClearedRun>,
-    /// Runs of bytes copied from what the function was given, before `writes`.
-    pub copies: Vec<(Key, Key, u64)>,
+    /// Runs of bytes copied from what the function was given, before `writes`: where to, where from, how many.
+    pub copies: Vec<(Key, Key, TermId)>,
     /// The outcome of the function's own blocks, and of what it was given.
     pub fates: Vec<(TermId, Fate)>,
     /// An allocation failed on this way.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use caulk_ir::{ArithFlags, BinaryOp, CastOp, CompareOp, Inst, InstId, Operand, Step, Type, UnknownReason};
-use caulk_memory::Relation;
+use caulk_memory::{Class, Relation};
 use caulk_rules::Rule;
 use caulk_solver::{BinaryOp as TermOp, Comparison, NoWrap, Node, TermId, TermPool};
 use caulk_summary::Event;
@@ -31,6 +31,7 @@ impl Machine<'_> {
                 self.dereference(state, address);
                 let value = self.load(state, address, *ty, class, &moment);
                 self.assume_error(state, inst, value);
+                self.assume_hook(state, class, value);
                 state.set(inst, value);
             }
             Inst::Store { ty, value, address, .. } => {
@@ -82,6 +83,20 @@ impl Machine<'_> {
         let is_error = self.relation(value, Relation::at_least(1));
         if state.facts.implied(&self.pool, is_error) != Some(false) {
             state.facts.assume(&mut self.pool, is_error);
+        }
+    }
+
+    /// `if (method->free)`: every table has such a function. What the path has stored there is known better.
+    fn assume_hook(&mut self, state: &mut State, class: Class, value: TermId) {
+        let Class::Field(ty, offset) = class else { return };
+        if self.pool.as_symbol(value).is_none() || !self.world.analysis.survey.is_set_hook((ty, offset)) {
+            return;
+        }
+        let zero = self.pool.constant(self.pool.width(value), 0);
+        let is_null = self.pool.eq(value, zero);
+        let is_open = state.facts.implied(&self.pool, is_null).is_none();
+        if self.world.config.rules.applies(Rule::SetHooks, is_open) {
+            self.assume(state, value, Relation::NONZERO);
         }
     }
 

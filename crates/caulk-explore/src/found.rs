@@ -47,13 +47,11 @@ impl Found {
 }
 
 impl Search<'_, '_> {
-    /// The allocation is executed again: is the older object still held?
-    pub(crate) fn check_lost_in_loop(&mut self, state: &State, inst: InstId) {
-        let Some(object) = state.tracked else { return };
+    /// The allocation is executed again: does nothing hold the older object when it is done?
+    pub(crate) fn is_left_in_loop(&self, state: &State, inst: InstId) -> bool {
+        let Some(object) = state.tracked else { return false };
         let live = self.machine.values_after(state, inst);
-        if !self.machine.is_held(state, object, &live, true) {
-            self.lost(state, inst);
-        }
+        !self.machine.is_held(state, object, &live, true)
     }
 
     pub(crate) fn lost(&mut self, state: &State, exit: InstId) {
@@ -69,8 +67,9 @@ impl Search<'_, '_> {
                 false => candidate.exit == exit || (passed && candidate.place != candidate.exit),
             };
             let known = self.found[index].as_ref().map_or(u8::MAX, Found::doubts);
-            if known > 0
-                && is_meant
+            // The solver is not asked about a path that needs as much to go wrong as the one that is known.
+            if is_meant
+                && known > u8::from(!self.failed(state).is_empty())
                 && let Some(mut found) = self.confirm(state)
                 && found.doubts() < known
             {
@@ -84,14 +83,9 @@ impl Search<'_, '_> {
         }
     }
 
-    fn confirm(&mut self, state: &State) -> Option<Found> {
+    /// The calls whose allocations have failed on a path.
+    fn failed(&mut self, state: &State) -> Vec<InstId> {
         let machine = &mut self.machine;
-        let mut facts = state.facts.clone();
-        let answer = facts.check(&mut machine.pool, &mut machine.solver);
-        if answer == Answer::Unsat {
-            self.refuted_by_solver += 1;
-            return None;
-        }
         let mut failed: Vec<InstId> = state.failures.to_vec();
         for (call, result) in &state.allocations {
             let zero = machine.pool.constant(64, 0);
@@ -102,7 +96,24 @@ impl Search<'_, '_> {
                 }
             }
         }
+        failed
+    }
+
+    fn confirm(&mut self, state: &State) -> Option<Found> {
+        let machine = &mut self.machine;
+        let mut facts = state.facts.clone();
+        let answer = facts.check(&mut machine.pool, &mut machine.solver);
+        if answer == Answer::Unsat {
+            self.refuted_by_solver += 1;
+            return None;
+        }
         let inputs = if machine.world.config.wants_inputs { machine.inputs(state, &facts) } else { Inputs::default() };
+        let failed = self.failed(state);
+        let machine = &mut self.machine;
+        let mut is_tested = |call: &InstId| {
+            (machine.frame.is_tested[*call] && !machine.is_used_at_once(*call)) || tells_failure(machine, *call)
+        };
+        let failure_tested = failed.iter().all(&mut is_tested);
         Some(Found {
             inputs,
             steps: state.steps(),
@@ -111,7 +122,7 @@ impl Search<'_, '_> {
             is_blurred: state.is_blurred,
             is_general: state.is_general,
             needs_failure: !failed.is_empty(),
-            failure_tested: failed.iter().all(|call| machine.frame.is_tested[*call] || tells_failure(machine, *call)),
+            failure_tested,
             is_unproved: answer == Answer::Unknown,
             is_replayed: self.replaying.is_some(),
         })

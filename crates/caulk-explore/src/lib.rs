@@ -68,6 +68,7 @@ mod replay;
 mod rounds;
 mod search;
 mod thrown;
+mod used_at_once;
 
 // For readers and runs.
 mod essential;

@@ -41,14 +41,16 @@ impl Machine<'_> {
             && objects.iter().any(|o| self.has_taken(before, taken, *o) && !self.has_taken(before, left, *o))
     }
 
-    /// The blocks that a call is given by themselves: the object that is followed, or all.
+    /// The blocks that a call is given by themselves, or in a structure: the object that is followed, or all.
     fn given_objects(&self, before: &State, site: &Site<'_>) -> Vec<TermId> {
-        let roots = site.args.iter().filter_map(|argument| self.root(*argument));
-        let is_object = |root: &TermId| match before.tracked {
-            Some(object) => object == *root && self.is_live(before),
-            None => matches!(self.origin(*root), Origin::Block(_)) && before.fate(*root) == Some(Fate::Live),
+        let mut roots = site.args.iter().filter_map(|argument| self.root(*argument));
+        let Some(object) = before.tracked else {
+            let is_block = |root: &TermId| matches!(self.origin(*root), Origin::Block(_));
+            return roots.filter(|root| is_block(root) && before.fate(*root) == Some(Fate::Live)).collect();
         };
-        roots.filter(is_object).collect()
+        let holds = |root| before.memory.iter().any(|(_, c)| c.holder == Some(root) && self.cell_points_to(c, object));
+        let is_given = self.is_live(before) && roots.any(|root| root == object || holds(root));
+        is_given.then_some(object).into_iter().collect()
     }
 
     /// Whether an object was freed or kept by a call, or put somewhere.

@@ -275,8 +275,15 @@ impl<'a, 'g> Search<'a, 'g> {
             return self.machine.call(state, inst, None);
         }
         if state.tracked.is_some() {
-            self.check_lost_in_loop(&state, inst);
-            return self.machine.call(state, inst, None);
+            let is_left = self.is_left_in_loop(&state, inst);
+            let after = self.machine.call(state, inst, None);
+            // Where the call takes the object, as `realloc()` does unless it fails, nothing is lost.
+            for state in after.iter().filter(|_| is_left) {
+                if self.machine.is_live(state) {
+                    self.lost(state, inst);
+                }
+            }
+            return after;
         }
         // In a loop the object may also be one of a later round.
         let frame = self.machine.frame;

@@ -57,7 +57,7 @@ pub(crate) struct State {
     /// Pointers that were read or written through, so they are not null. Sorted.
     pub dereferenced: Rc<Vec<TermId>>,
     /// Runs of bytes copied out of memory that callers know: where to, where from, how many.
-    pub copies: Rc<Vec<(Key, Key, u64)>>,
+    pub copies: Rc<Vec<(Key, Key, TermId)>>,
     /// Events of the trail when the state of an object changed last, where that is noted ([`crate::mstg`]).
     pub noted: u32,
     /// What misuse is found by; empty unless it is looked for.

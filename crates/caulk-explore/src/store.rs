@@ -14,6 +14,13 @@ use crate::memory::Content;
 use crate::state::{Fate, State};
 use crate::symbols::{Key, Moment, Origin, Part};
 
+/// The character of a text at an offset: its final zero too, unless the text was cut. Other than ASCII it may not be what the source has.
+fn character(text: &str, offset: i64) -> Option<u64> {
+    let at = usize::try_from(offset).ok().filter(|_| text.is_ascii())?;
+    let is_end = at == text.len() && at < Initialiser::MAX_TEXT;
+    text.as_bytes().get(at).map(|byte| u64::from(*byte)).or(is_end.then_some(0))
+}
+
 impl Machine<'_> {
     pub(crate) fn key(&self, address: TermId) -> Key {
         let (base, offset) = self.pool.split_offset(address);
@@ -95,6 +102,10 @@ impl Machine<'_> {
         }
         match &info.declaration.init {
             Initialiser::Zero => Some(self.pool.constant(width, 0)),
+            Initialiser::Text(text) if width == 8 => {
+                let text = self.frame.program.unit(info.unit).str(*text);
+                Some(self.pool.constant(width, character(text, key.offset)?))
+            }
             Initialiser::Items { items, complete } => {
                 let item = items.iter().find(|item| i64::try_from(item.offset) == Ok(key.offset));
                 match item.map(|item| item.value) {
@@ -298,9 +309,18 @@ impl Machine<'_> {
         matches!(root, Some(Origin::Param(_) | Origin::Initial(_)))
     }
 
+    fn is_local(&self, key: Key) -> bool {
+        matches!(self.root(key.base).map(|root| self.origin(root)), Some(Origin::Local(_)))
+    }
+
     pub(crate) fn copy(&mut self, state: &mut State, dst: TermId, src: TermId, len: TermId, inst: InstId) {
         let (from, to) = (self.key(src), self.key(dst));
         let bytes = state.facts.value(&self.pool, len);
+        // How much goes over may be for the caller to say: `memcpy(element->data, data, size)`.
+        if self.follows_all && self.is_callers(from) && (bytes.is_some() || !self.is_local(to)) {
+            let len = bytes.map_or(len, |bytes| self.pool.constant(64, bytes));
+            Rc::make_mut(&mut state.copies).push((to, from, len));
+        }
         let Some(bytes) = bytes else {
             // How much goes over is not known: what held the object may hold it twice now.
             let holds = state.tracked.is_some_and(|object| {
@@ -324,9 +344,6 @@ impl Machine<'_> {
         }
         if carried.is_empty() {
             carried = self.read_numbers(state, from, bytes, inst);
-        }
-        if self.follows_all && self.is_callers(from) {
-            Rc::make_mut(&mut state.copies).push((to, from, bytes));
         }
         let constant = self.constant_cells(from, bytes);
         let zeroed = state.memory.is_zeroed(from, bytes) || constant.is_some();

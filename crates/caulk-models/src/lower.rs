@@ -134,6 +134,7 @@ impl EntryContext<'_> {
             params: entry.params,
             covers_definitions: self.covers_definitions,
             room: entry.room,
+            counts: entry.counts,
             varargs: entry.varargs.map(Varargs::from),
             purity: entry.pure.map_or(Purity::Impure, Purity::from),
             ..Model::default()

@@ -25,6 +25,8 @@ pub struct Model {
     pub noreturn: Option<Condition>,
     pub purity: Purity,
     pub room: Option<Room>,
+    /// What is returned is the length of a list whose first node the first argument points to: zero only for null.
+    pub counts: bool,
     /// What holds after every call.
     pub ensures: Vec<Comparison>,
     /// Parameters taken to be only read for no better reason than that they are declared pointer to const.

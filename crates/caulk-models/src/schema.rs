@@ -67,6 +67,8 @@ pub(crate) struct Entry {
     pub(crate) noreturn: Option<Spanned<NoReturn>>,
     pub(crate) pure: Option<PureText>,
     pub(crate) room: Option<Room>,
+    #[serde(default)]
+    pub(crate) counts: bool,
     pub(crate) ensures: Option<Spanned<List<Ensures>>>,
 }
 

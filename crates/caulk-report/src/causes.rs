@@ -5,7 +5,8 @@
 //! - Fields that one destructor misses, or that are lost when one structure is freed, are one mistake.
 //! - Where every caller of a function loses what it hands out, the function is at fault and not each of its callers.
 //! - Where one function loses what one callee hands out to one variable, again and again, the use of that callee is the mistake:
-//!   a buffer that is made larger at thirty places is lost at all of them or at none.
+//!   a buffer that is made larger at thirty places is lost at all of them or at none. So is one that a macro makes larger there by
+//!   `p = realloc(p, size)`.
 //!
 //! The surest leak stands for the others. What is suppressed or known already is never merged with what is not.
 
@@ -79,10 +80,23 @@ fn merge_uses(findings: Vec<Finding>) -> Vec<Finding> {
 
 fn use_of_callee(finding: &Finding) -> Option<Use> {
     Some(Use {
-        callee: callee(finding)?,
+        callee: callee(finding).or_else(|| failing_renewal(finding))?,
         file: finding.loss.file.clone(),
         function: finding.loss.function.clone(),
         variable: finding.variable.clone()?,
+    })
+}
+
+/// What statements such as `p = realloc(p, size)` have in common, which lose the block where they fail.
+fn failing_renewal(finding: &Finding) -> Option<Callee> {
+    let (made, lost) = (&finding.allocation, &finding.loss);
+    let is_renewal = finding.needs_alloc_failure && (&made.site.file, made.site.line) == (&lost.file, lost.line);
+    is_renewal.then(|| Callee {
+        name: made.callee.clone(),
+        inside: Call { site: Site { line: 0, column: 0, ..lost.clone() }, callee: made.callee.clone() },
+        kind: finding.kind,
+        suppression: finding.suppression.clone(),
+        baseline: finding.baseline,
     })
 }
 
@@ -243,6 +257,8 @@ mod tests {
         assert_eq!(merged(vec![filled(1, "p"), filled(2, "p"), filled(3, "p"), filled(4, "q")]).len(), 2);
         assert_eq!(merged(vec![filled(1, "p"), filled(2, "p"), filled(3, "q")]).len(), 3);
         assert_eq!(merged(vec![leak(1, 1, "p"), leak(2, 2, "p"), leak(3, 3, "p")]).len(), 3);
+        let renewed = |line| Finding { needs_alloc_failure: true, ..leak(line, line, "p") };
+        assert_eq!(merged(vec![renewed(1), renewed(2), renewed(3)]).len(), 1);
     }
 
     #[test]

@@ -52,6 +52,8 @@ pub struct Summary {
     pub looks_behind: Vec<u32>,
     /// Makes room in a container, or uses it.
     pub room: Option<Room>,
+    /// Its result is zero only where its first argument is null: the length of a list.
+    pub counts: bool,
     /// Values the caller knows that may be overwritten (not counting what `actions` store).
     pub overwritten: Vec<AccessPath>,
     /// Some return guard is sure only when the result says that nothing was done; otherwise it is most likely so.

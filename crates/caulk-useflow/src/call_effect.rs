@@ -67,6 +67,7 @@ pub fn effect_of<'a>(
             || s.nonnull_result
             || s.result_inside.is_some()
             || s.holding.is_some()
+            || s.counts
             || !s.ensures.is_empty()
             || !s.taken_by_throws.is_empty()
             || !s.throw_needs.is_empty()

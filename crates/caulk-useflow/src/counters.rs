@@ -1,9 +1,10 @@
 //! Fields that count: somewhere in the program something is added to what they hold, or it is multiplied (`s->len += n`, `s->room *= 2`).
 //!
 //! A callee that fills a buffer under unknown conditions and counts beside it has counted something when it has filled it: who
-//! finds the count at zero finds no buffer either.
+//! finds the count at zero finds no buffer either. The same holds for a number whose address a callee is given beside that of a buffer:
+//! `resize(&items, &room, n)`.
 
-use caulk_ir::{BinaryOp, Body, Inst, Operand, Step};
+use caulk_ir::{BinaryOp, Body, Inst, InstId, Operand, Step};
 use caulk_program::{FuncId, Program, TypeId};
 
 /// Fields that a body adds to. Sorted.
@@ -33,4 +34,47 @@ pub(crate) fn counted_fields(program: &Program, function: FuncId, body: &Body) -
     fields.sort_unstable();
     fields.dedup();
     fields
+}
+
+/// How many phis and casts lie between a sum and its store.
+const MAX_STEPS: u32 = 3;
+
+/// Parameters behind which a body leaves a number that it has made larger: `*room = *room ? *room * 2 : 16`. Sorted.
+pub(crate) fn counted_params(body: &Body) -> Vec<u32> {
+    let counted = |inst: &Inst| {
+        let Inst::Store { value, address, .. } = inst else { return None };
+        let param = param_of(body, *address)?;
+        is_made_larger(body, *value, param, MAX_STEPS).then_some(param)
+    };
+    let mut params: Vec<u32> = body.insts.values().filter_map(counted).collect();
+    params.sort_unstable();
+    params.dedup();
+    params
+}
+
+fn param_of(body: &Body, address: Operand) -> Option<u32> {
+    match body.insts[address.value()?] {
+        Inst::Param { index, .. } => Some(index),
+        _ => None,
+    }
+}
+
+fn is_made_larger(body: &Body, value: Operand, param: u32, steps: u32) -> bool {
+    let Some(value) = value.value().filter(|_| steps > 0) else { return false };
+    let is_old = |operand: &Operand| {
+        let loaded = |value: InstId| match body.insts[value] {
+            Inst::Load { address, .. } => param_of(body, address),
+            _ => None,
+        };
+        operand.value().and_then(loaded) == Some(param)
+    };
+    match &body.insts[value] {
+        Inst::Binary { op: BinaryOp::Add | BinaryOp::Mul | BinaryOp::Shl, lhs, rhs, .. } => is_old(lhs) || is_old(rhs),
+        Inst::Phi { incoming, .. } => incoming.iter().any(|(_, from)| is_made_larger(body, *from, param, steps - 1)),
+        Inst::Select { then, other, .. } => {
+            [then, other].into_iter().any(|o| is_made_larger(body, *o, param, steps - 1))
+        }
+        Inst::Cast { value, .. } => is_made_larger(body, *value, param, steps - 1),
+        _ => false,
+    }
 }

@@ -16,6 +16,8 @@ pub(crate) struct Embeddings {
     fields: FxHashMap<TypeId, Vec<Slot>>,
     /// Structures that are made, freed or declared by themselves as well.
     alone: FxHashSet<TypeId>,
+    /// Unions: which of their parts is there, other fields tell.
+    unions: FxHashSet<TypeId>,
 }
 
 impl Embeddings {
@@ -26,6 +28,9 @@ impl Embeddings {
             found.alone.extend(slots.ended.iter().chain(&slots.by_value).copied());
         }
         for outer in (0..program.types().len() as u32).map(TypeId) {
+            if program.type_info(outer).is_union {
+                found.unions.insert(outer);
+            }
             for field in &program.type_info(outer).fields {
                 let Some(inner) = field.embedded() else { continue };
                 found.fields.entry(inner).or_default().push((outer, field.offset));
@@ -56,9 +61,13 @@ impl Embeddings {
         names
     }
 
-    /// A structure, and the parts of it that no other structure has and that there are nowhere else.
+    /// A structure, and the parts of it that no other structure has and that there are nowhere else. Members of a union do not count: a
+    /// function that ends the structure frees those that are there.
     pub(crate) fn with_own_parts(&self, ty: TypeId) -> Vec<TypeId> {
-        let is_only_here = |inner: TypeId| self.outers.get(&inner).is_some_and(|outers| outers.len() == 1);
+        let is_only_here = |inner: TypeId| match self.outers.get(&inner).map(Vec::as_slice) {
+            Some([outer]) => !self.unions.contains(outer),
+            _ => false,
+        };
         reached(&self.inners, ty, |inner| is_only_here(inner) && !self.alone.contains(&inner))
     }
 }

@@ -1,6 +1,6 @@
 //! From the exits of a function to the guard of an effect: told, given or hidden (the design's "Guards").
 
-use caulk_ir::{BinaryOp, Body, CastOp, Inst, InstId, Operand, Type};
+use caulk_ir::{BinaryOp, Body, CastOp, Constant, Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, PathRoot, Relation, ValueNode};
 use caulk_rules::Rule;
 use caulk_summary::{Case, Guard, Known};
@@ -293,6 +293,10 @@ fn needs(view: &mut View<'_>, (exit, alternative): &(InstId, Alternative)) -> Ve
     let mut needs = Vec::new();
     let result = match class(view, *exit, alternative) {
         Class::Known(relation) => Some(relation),
+        // What ends an iteration is the constant null, and no element.
+        Class::Unknown if gives_element(view, *exit) => {
+            view.config.rules.applies(Rule::ElementResults, true).then_some(Relation::NONZERO)
+        }
         // Where failure is told by a negative number, what is computed is none.
         Class::Unknown => {
             let is_told = tells_failure_by_sign(view, *exit);
@@ -335,6 +339,18 @@ fn masks(view: &View<'_>, (_, alternative): &(InstId, Alternative)) -> Vec<(Acce
 }
 
 /// Whether some return of the function gives back a negative constant, and this one does not.
+/// Whether a function gives back a pointer at an exit that it has read from memory, and the constant null at another.
+fn gives_element(view: &View<'_>, exit: InstId) -> bool {
+    let returned = |inst: &Inst| match inst {
+        Inst::Return { value } => *value,
+        _ => None,
+    };
+    let is_null = |value: Operand| matches!(view.body.constant(value), Some(Constant::Null));
+    let is_read = |value: InstId| matches!(view.body.insts[value], Inst::Load { ty: Type::Ptr, .. });
+    returned(&view.body.insts[exit]).and_then(Operand::value).is_some_and(is_read)
+        && view.body.insts.values().filter_map(returned).any(is_null)
+}
+
 fn tells_failure_by_sign(view: &View<'_>, exit: InstId) -> bool {
     let constant = |inst: &Inst| match inst {
         Inst::Return { value: Some(value) } => view.body.constant(*value).and_then(number_of),

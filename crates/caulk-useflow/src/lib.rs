@@ -21,6 +21,7 @@ pub mod modified;
 mod nonnull;
 mod own_arenas;
 mod refcount;
+mod set_hooks;
 mod survey;
 mod write_sets;
 

@@ -129,6 +129,7 @@ pub(crate) fn from_model(model: &Model, declaration: &Function) -> Summary {
         nonnull_result: model.returns_nonnull(),
         impure: model.purity == Purity::Impure,
         room: model.room,
+        counts: model.counts,
         ensures: ensured(model),
         ..Summary::default()
     };
@@ -157,9 +158,26 @@ pub(crate) fn from_model(model: &Model, declaration: &Function) -> Summary {
         give_away_variadic(&mut summary, declaration);
     }
     return_filled_places(&mut summary);
+    leave_counts(&mut summary, model);
     summary.actions.sort();
     summary.actions.dedup();
     summary
+}
+
+/// Says what a call leaves in its caller's memory wherever it makes a block: the count beside it. Counts are small, so that they
+/// are as large in a number of any width.
+fn leave_counts(summary: &mut Summary, model: &Model) {
+    let left = |comparison: &Comparison| match (comparison.place.derefs, guard_of_comparison(*comparison)) {
+        (1.., Guard::Given(path, relation)) if relation == Relation::at_least(1) => {
+            Some((path, Relation::Range(1, i64::from(i32::MAX))))
+        }
+        (1.., Guard::Given(path, relation)) => Some((path, relation)),
+        _ => None,
+    };
+    let leaves: Vec<(AccessPath, Relation)> = model.ensures.iter().filter_map(left).collect();
+    for case in summary.blocks.values_mut().flat_map(|block| &mut block.cases) {
+        case.leaves.extend(leaves.iter().cloned());
+    }
 }
 
 fn ensured(model: &Model) -> Vec<Relation> {

@@ -10,12 +10,13 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::callbacks::given_by_name;
-use crate::counters::counted_fields;
+use crate::counters::{counted_fields, counted_params};
 use crate::learned::{Look, learned};
 use crate::modified::{Modified, of_body, of_declaration};
 use crate::nonnull::{Gift, NonnullParams, gifts};
 use crate::own_arenas::{self, OwnArenas};
 use crate::refcount::released_types;
+use crate::set_hooks::set_hooks;
 
 /// A function that releases a reference.
 #[derive(Debug)]
@@ -40,6 +41,10 @@ pub struct Survey {
     /// Library functions without a model whose result is the caller's, and how it is freed.
     pub(crate) learned: FxHashMap<FuncId, FamilyId>,
     pub(crate) own_arenas: OwnArenas,
+    /// Numbers behind parameters that a function makes larger.
+    pub(crate) counted_params: FxHashSet<(FuncId, u32)>,
+    /// Pointers to functions that every table sets.
+    pub(crate) set_hooks: FxHashSet<(TypeId, u64)>,
 }
 
 impl Survey {
@@ -47,6 +52,18 @@ impl Survey {
     pub fn is_counter(&self, field: (TypeId, u64)) -> bool {
         note(Read::Counters);
         self.counters.contains(&field)
+    }
+
+    /// Whether a function counts behind a parameter.
+    pub fn is_counted_param(&self, function: FuncId, param: u32) -> bool {
+        note(Read::Counters);
+        self.counted_params.contains(&(function, param))
+    }
+
+    /// Whether a field points to a function in all tables that there are. Asked together with counters, as few programs change in either.
+    pub fn is_set_hook(&self, field: (TypeId, u64)) -> bool {
+        note(Read::Counters);
+        self.set_hooks.contains(&field)
     }
 
     /// Whether a global is a list of all objects of a type, from which one that counts its references is taken when its last goes.
@@ -69,6 +86,7 @@ pub(crate) fn survey(program: &Program, models: &Models, rules: &Rules) -> Surve
                 let written = of_body(program, f, &body);
                 let given = given_by_name(program, f, &body);
                 let counters = rules.all(Rule::Counters, || counted_fields(program, f, &body));
+                let params = if rules.is_on(Rule::Counters) { counted_params(&body) } else { Vec::new() };
                 let counted = rules.all(Rule::CountedReferences, || released_types(program, f, &body));
                 let gifts = if rules.is_on(Rule::NonnullParams) { gifts(program, f, &body) } else { Vec::new() };
                 let look = if rules.is_on(Rule::LearnedAllocators) {
@@ -81,13 +99,13 @@ pub(crate) fn survey(program: &Program, models: &Models, rules: &Rules) -> Surve
                 } else {
                     own_arenas::Look::default()
                 };
-                (counted, given, written, counters, gifts, look, arenas)
+                (counted, given, written, (counters, params), gifts, look, arenas)
             }
             None => (
                 Vec::new(),
                 Vec::new(),
                 of_declaration(program, f),
-                Vec::new(),
+                (Vec::new(), Vec::new()),
                 Vec::new(),
                 Look::default(),
                 own_arenas::Look::default(),
@@ -103,7 +121,8 @@ pub(crate) fn survey(program: &Program, models: &Models, rules: &Rules) -> Surve
     survey.own_arenas = OwnArenas::new(models, functions.iter().copied().zip(looks.iter().map(|look| &look.6)));
     rules.note(Rule::OwnArenas, survey.own_arenas.len());
     for (&function, (released, given, writes, counters, to_others, _, _)) in functions.iter().zip(looks) {
-        survey.counters.extend(counters);
+        survey.counters.extend(counters.0);
+        survey.counted_params.extend(counters.1.into_iter().map(|param| (function, param)));
         for (ty, names) in released {
             survey.counted.entry(ty).or_default().push(Releasing { function, names });
         }
@@ -112,6 +131,9 @@ pub(crate) fn survey(program: &Program, models: &Models, rules: &Rules) -> Surve
         gifts.push(to_others);
     }
     survey.modified = Modified::new(program, &written);
+    if rules.is_on(Rule::SetHooks) {
+        survey.set_hooks = set_hooks(program, &survey.modified);
+    }
     if rules.is_on(Rule::NonnullParams) {
         survey.nonnull = NonnullParams::new(program, &gifts);
         let is_known = |(callee, param, _): &&(FuncId, u32, Gift)| survey.nonnull.has(*callee, *param);

@@ -2,7 +2,7 @@
 
 use caulk_ir::Entity;
 use caulk_program::reads::Read;
-use caulk_program::{GlobalVarId, Marks, TypeId, mark};
+use caulk_program::{FuncId, GlobalVarId, Marks, TypeId, mark};
 use rustc_hash::FxHashMap;
 
 use crate::survey::{Releasing, Survey};
@@ -24,11 +24,15 @@ impl TableMarks {
         };
         let counted =
             survey.counted.iter().map(|(ty, all)| (*ty, mark(&all.iter().map(releasing).collect::<Vec<_>>())));
+        let set_hook = |(ty, offset): &(TypeId, u64)| mark(&(names.types.names[ty.index()], offset, true));
+        let set_hooks = survey.set_hooks.iter().map(set_hook).fold(0, u64::wrapping_add);
+        let param = |(f, index): &(FuncId, u32)| mark(&(names.functions.names[f.index()], index, false));
+        let others = survey.counted_params.iter().map(param).fold(set_hooks, u64::wrapping_add);
         let counter = |(ty, offset): &(TypeId, u64)| mark(&(names.types.names[ty.index()], offset));
         Self {
             writes: survey.modified.marks(names),
             // Sums do not depend on the order.
-            counters: survey.counters.iter().map(counter).fold(0, u64::wrapping_add),
+            counters: survey.counters.iter().map(counter).fold(others, u64::wrapping_add),
             counted: counted.collect(),
         }
     }

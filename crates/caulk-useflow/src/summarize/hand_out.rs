@@ -236,10 +236,31 @@ impl Summarizer<'_> {
     /// allocate).
     pub(super) fn guard_of_out_parameter(&mut self, object: &Fresh, did: &[Exit], mut did_not: Vec<Exit>) -> Guard {
         let first = guard(&mut self.view, did, &did_not);
-        let Some((key, failure)) = object.failure.filter(|_| first.is_hidden()) else { return first };
+        let Some((key, failure)) = object.failure.filter(|_| first.is_hidden() && !self.makes_room(object)) else {
+            return first;
+        };
         did_not
             .retain(|(_, a)| a.status != Status::Absent || !a.facts.iter().any(|f| f.0 == key && f.1.implies(failure)));
         guard(&mut self.view, did, &did_not)
+    }
+
+    /// Whether the call that makes a block frees the one that was in its place, in the same case: `if (grow(b, n)) again(b);`. In the other
+    /// case nothing has failed, the older block is just large enough.
+    fn makes_room(&self, object: &Fresh) -> bool {
+        let Some(effect) = self.view.calls[object.call].as_ref() else { return false };
+        let actions = &effect.summary.actions;
+        let is_replaced = |to: &AccessPath, guard: &Guard| {
+            actions.iter().any(|action| {
+                let is_there = matches!(&action.subject, Subject::Value(path) if path.same_place(to));
+                is_there && action.guard == *guard && matches!(action.to, Destination::Free { .. } | Destination::Renew)
+            })
+        };
+        actions.iter().any(|action| match (&action.subject, &action.to) {
+            (Subject::Alloc(_), Destination::Store(to)) => {
+                !to.steps.is_empty() && matches!(action.guard, Guard::Told(..)) && is_replaced(to, &action.guard)
+            }
+            _ => false,
+        })
     }
 
     pub(super) fn note_fresh_returns(

@@ -197,8 +197,10 @@ impl<'a> Summarizer<'a> {
         });
         summary.null_otherwise = !summary.nonnull_result && summary.returns_fresh() && gives_null_otherwise(&self.view);
         summary.result_inside = result_inside(&self.view);
-        if summary.actions.iter().any(|action| matches!(action.guard, Guard::Told(..))) {
-            summary.ensures = always_returned(self.view.body);
+        let is_case_told =
+            || summary.blocks.values().flat_map(|block| &block.cases).any(|case| case.result().is_some());
+        if summary.actions.iter().any(|action| matches!(action.guard, Guard::Told(..))) || is_case_told() {
+            summary.ensures = always_returned(&self.view);
         }
         summary.throws = lets_out(self.view.program, self.view.id, self.view.body, &self.view.throwing);
         self.report.throwing = in_order(&self.view.throwing);

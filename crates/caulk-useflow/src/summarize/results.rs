@@ -1,14 +1,15 @@
 //! The numbers a function returns, where they are few: a caller that has excluded all but one knows which one it was.
 
-use caulk_ir::{Body, Constant, Inst, InstId, Operand, Type};
+use caulk_ir::{Constant, Inst, InstId, Operand, Type};
 use caulk_memory::Relation;
 use rustc_hash::FxHashSet;
 
 use crate::bounds::BOUNDS;
+use crate::function::View;
 
 /// What the returned number always is: between the least and the greatest, and none of those between that are never returned.
-pub(super) fn always_returned(body: &Body) -> Vec<Relation> {
-    let Some(mut results) = constants(body) else { return Vec::new() };
+pub(super) fn always_returned(view: &View<'_>) -> Vec<Relation> {
+    let Some(mut results) = constants(view) else { return Vec::new() };
     results.sort_unstable();
     results.dedup();
     let (Some(first), Some(last)) = (results.first().copied(), results.last().copied()) else { return Vec::new() };
@@ -21,7 +22,8 @@ pub(super) fn always_returned(body: &Body) -> Vec<Relation> {
 }
 
 /// All numbers that are returned; None if one of them is computed.
-fn constants(body: &Body) -> Option<Vec<i64>> {
+fn constants(view: &View<'_>) -> Option<Vec<i64>> {
+    let body = view.body;
     let mut found = Vec::new();
     let mut seen: FxHashSet<InstId> = FxHashSet::default();
     let mut work: Vec<Operand> = Vec::new();
@@ -41,10 +43,25 @@ fn constants(body: &Body) -> Option<Vec<i64>> {
         match &body.insts[value] {
             Inst::Phi { ty: Type::Int(_), incoming } => work.extend(incoming.iter().map(|(_, operand)| *operand)),
             Inst::Select { ty: Type::Int(_), then, other, .. } => work.extend([*then, *other]),
+            Inst::Call(_) => found.extend(given_by_callee(view, value)?),
             _ => return None,
         }
     }
     Some(found)
+}
+
+/// The few numbers that a callee returns, if it is always the same one: `return read_key(key, file);`.
+fn given_by_callee(view: &View<'_>, call: InstId) -> Option<Vec<i64>> {
+    let site = view.program.call_site(view.id, call)?;
+    let [_] = view.program.targets(site) else { return None };
+    let ensures = &view.calls[call].as_ref()?.summary.ensures;
+    let range = |relation: &Relation| match *relation {
+        Relation::Range(first, last) if last.checked_sub(first)? <= BOUNDS.results as i64 => Some((first, last)),
+        _ => None,
+    };
+    let (first, last) = ensures.iter().find_map(range)?;
+    let is_returned = |number: &i64| ensures.iter().all(|relation| relation.holds(*number));
+    Some((first..=last).filter(is_returned).collect())
 }
 
 /// A truth value of one bit has no sign.
