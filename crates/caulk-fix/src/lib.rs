@@ -12,6 +12,7 @@
 
 mod code;
 mod diff;
+mod each_time;
 mod elsewhere;
 mod insert;
 mod overwrite;
