@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs, io};
 
+#[path = "src/deciding.rs"]
+mod deciding;
 #[path = "src/fingerprint.rs"]
 mod fingerprint;
 
-use fingerprint::{DECIDING, fingerprint};
+use deciding::deciding;
 
 fn main() -> ExitCode {
     match build() {
@@ -24,10 +26,11 @@ fn main() -> ExitCode {
 
 fn build() -> io::Result<()> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or(io::ErrorKind::NotFound)?);
-    for place in DECIDING {
-        println!("cargo::rerun-if-changed={}", root.join(place).display());
+    let places = deciding(&root);
+    for place in &places {
+        println!("cargo::rerun-if-changed={}", place.display());
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?);
-    let hash = fingerprint(&root, &|path: &Path| fs::read(path))?;
+    let hash = fingerprint::of(&root, &places, &|path: &Path| fs::read(path))?;
     fs::write(out.join("format.txt"), hash)
 }

@@ -19,6 +19,14 @@ use crate::memory::Content;
 use crate::state::{Fate, State};
 use crate::symbols::{Key, Origin, Part};
 
+/// What a callee leaves at a place; None where it may have been left as it was.
+pub(crate) struct Written {
+    pub address: TermId,
+    pub class: Class,
+    pub ty: Type,
+    pub value: Option<TermId>,
+}
+
 impl Machine<'_> {
     pub(crate) fn apply_summary(
         &mut self,
@@ -243,7 +251,7 @@ impl Machine<'_> {
                 return None;
             }
         }
-        let mut written: Vec<(TermId, Class, Option<TermId>)> = Vec::new();
+        let mut written: Vec<Written> = Vec::new();
         for action in &summary.actions {
             let Destination::Store(to) = &action.to else { continue };
             match action.subject {
@@ -258,18 +266,18 @@ impl Machine<'_> {
             }
         }
         for path in &summary.overwritten {
-            written
-                .extend(self.path_address(&state, site, result, path).map(|(address, class)| (address, class, None)));
+            let place = self.path_address(&state, site, result, path);
+            written.extend(place.map(|(address, class)| Written { address, class, ty: Type::Ptr, value: None }));
         }
         if effect.unknown || summary.impure {
             self.opaque.extend(site.targets.iter().filter(|t| self.frame.program.has_body(**t)));
             self.forget_modified(&mut state, site);
             self.touch(&mut state);
         }
-        for (address, class, value) in written {
+        for Written { address, class, ty, value } in written {
             match value {
-                Some(value) => self.store(&mut state, address, value, Type::Ptr, class, site.inst),
-                None => self.store_unknown(&mut state, site, address, class),
+                Some(value) => self.store(&mut state, address, value, ty, class, site.inst),
+                None => self.store_unknown(&mut state, site, (address, ty), class),
             }
         }
         if let Some(result) = result {
@@ -285,13 +293,14 @@ impl Machine<'_> {
     }
 
     /// A cell that was perhaps written to. Who may or may not hold the object goes on holding it.
-    fn store_unknown(&mut self, state: &mut State, site: &Site<'_>, address: TermId, class: Class) {
+    fn store_unknown(&mut self, state: &mut State, site: &Site<'_>, (address, ty): (TermId, Type), class: Class) {
         let key = self.key(address);
         let object = state.tracked;
-        let holds = state.memory.overlapping(key, 8).any(|(_, c)| object.is_some_and(|o| self.cell_points_to(c, o)));
+        let size = width_of(ty).map_or(8, |width| u64::from(width) / 8);
+        let holds = state.memory.overlapping(key, size).any(|(_, c)| object.is_some_and(|o| self.cell_points_to(c, o)));
         if !holds {
-            let value = self.unknown(&site.moment, Part::Written(key.offset), Type::Ptr);
-            self.store(state, address, value, Type::Ptr, class, site.inst);
+            let value = self.unknown(&site.moment, Part::Written(key.offset), ty);
+            self.store(state, address, value, ty, class, site.inst);
         }
     }
 
@@ -305,7 +314,7 @@ impl Machine<'_> {
         action: &Action,
         to: &AccessPath,
         path: &AccessPath,
-        written: &mut Vec<(TermId, Class, Option<TermId>)>,
+        written: &mut Vec<Written>,
     ) {
         if to.steps.is_empty() {
             return;
@@ -315,10 +324,11 @@ impl Machine<'_> {
             return;
         }
         let Some((address, class)) = self.place_for(state, site, result, to) else { return };
-        match self.decide(state, site, result, &action.guard) {
-            Decision::No => {}
-            Decision::Yes => written.push((address, class, Some(value))),
-            Decision::Hidden(_) | Decision::If(..) => written.push((address, class, None)),
-        }
+        let value = match self.decide(state, site, result, &action.guard) {
+            Decision::No => return,
+            Decision::Yes => Some(value),
+            Decision::Hidden(_) | Decision::If(..) => None,
+        };
+        written.push(Written { address, class, ty: Type::Ptr, value });
     }
 }

@@ -11,7 +11,8 @@ use caulk_program::{FuncId, Marks, Names};
 use caulk_rules::Rule;
 use caulk_useflow::{Analysis, TableMarks};
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::effect_cache::{EffectCache, Given};
 use crate::effects::Effects;
@@ -35,7 +36,7 @@ pub struct Kept {
 }
 
 /// The verdicts of one function.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Explored {
     reads: Vec<(Read, u64)>,
     /// The mark of its candidates.
@@ -43,6 +44,21 @@ pub(crate) struct Explored {
     pub verdicts: Vec<Verdict>,
     pub effort: Effort,
     counts: Vec<(Rule, u64)>,
+}
+
+/// A part of what is kept, as it is written to a file.
+#[derive(Debug, Deserialize)]
+enum Piece {
+    Explored(FuncId, Explored),
+    /// What a guarded summary rests on. The summary itself is in terms of one program's numbers.
+    Made(EffectKey, Vec<(Read, u64)>, Vec<(Rule, u64)>),
+}
+
+/// The same, borrowed.
+#[derive(Serialize)]
+enum PieceRef<'k> {
+    Explored(FuncId, &'k Explored),
+    Made(EffectKey, &'k [(Read, u64)], &'k [(Rule, u64)]),
 }
 
 /// A guarded summary, and what it rests on.
@@ -64,6 +80,37 @@ impl Made {
 }
 
 impl Kept {
+    /// What is kept, in pieces for a file. Each is read alone, because what it mentions may be gone then.
+    pub fn pieces(&self) -> Vec<Vec<u8>> {
+        let mut functions: Vec<_> = self.functions.iter().collect();
+        functions.sort_unstable_by_key(|(function, _)| **function);
+        let mut effects: Vec<_> = self.effects.iter().collect();
+        effects.sort_unstable_by_key(|(key, _)| **key);
+        let explored = functions.into_iter().map(|(function, explored)| PieceRef::Explored(*function, explored));
+        let made = effects.into_iter().map(|(key, made)| PieceRef::Made(*key, &made.reads, &made.counts));
+        let pieces: Vec<PieceRef<'_>> = explored.chain(made).collect();
+        let whole = std::iter::once(self.names.encode(&(self.ground, &self.givens)));
+        let pieces: Vec<Vec<u8>> = pieces.par_iter().map(|piece| self.names.encode(piece)).collect();
+        whole.chain(pieces).collect()
+    }
+
+    /// What [`Kept::pieces`] wrote, for a program with these names. Pieces that mention something that is gone are left out.
+    pub fn from_pieces(pieces: &[&[u8]], names: &Arc<Names>) -> Option<Self> {
+        let (whole, pieces) = pieces.split_first()?;
+        let (ground, givens) = names.decode(whole)?;
+        let pieces: Vec<Option<Piece>> = pieces.par_iter().map(|piece| names.decode(piece)).collect();
+        let mut kept = Self { ground, givens, names: Arc::clone(names), ..Self::default() };
+        for piece in pieces.into_iter().flatten() {
+            match piece {
+                Piece::Explored(function, explored) => drop(kept.functions.insert(function, Arc::new(explored))),
+                Piece::Made(key, reads, counts) => {
+                    drop(kept.effects.insert(key, Arc::new(Made { effects: None, reads, counts })));
+                }
+            }
+        }
+        Some(kept)
+    }
+
     /// The same for a program in which things may have other numbers. What mentions something that is gone is dropped.
     fn renumbered(self, names: &Arc<Names>) -> Self {
         if self.names == *names {
@@ -181,12 +228,8 @@ impl<'k> Keeping<'k> {
         Arc::new(Explored { reads: self.marked(effects, reads), candidates, verdicts, effort, counts })
     }
 
-    /// What the next run may use, and what rules did in all that this run rests on.
-    pub(crate) fn end(self, effects: &EffectCache, explored: &[(FuncId, Arc<Explored>)]) -> (Kept, Vec<(Rule, u64)>) {
-        let mut counts: Vec<(Rule, u64)> = Vec::new();
-        let mut used: FxHashMap<EffectKey, Arc<Made>> = FxHashMap::default();
-        let mut seen: FxHashSet<EffectKey> = FxHashSet::default();
-        let mut work: Vec<EffectKey> = Vec::new();
+    /// Adds the guarded summaries that something rests on.
+    fn add_used(&self, effects: &EffectCache, reads: &[(Read, u64)], used: &mut FxHashMap<EffectKey, Arc<Made>>) {
         let asked = |reads: &[(Read, u64)]| -> Vec<EffectKey> {
             let key = |(read, _): &(Read, u64)| match read {
                 Read::Effects(f, given) => Some((*f, *given)),
@@ -194,18 +237,34 @@ impl<'k> Keeping<'k> {
             };
             reads.iter().filter_map(key).collect()
         };
-        for (_, explored) in explored {
-            counts.extend(&explored.counts);
-            work.extend(asked(&explored.reads));
-        }
+        let mut work = asked(reads);
         while let Some(key) = work.pop() {
-            if !seen.insert(key) {
+            if used.contains_key(&key) {
                 continue;
             }
             let Some(made) = effects.made(key).or_else(|| self.old.effects.get(&key).cloned()) else { continue };
-            counts.extend(&made.counts);
             work.extend(asked(&made.reads));
             used.insert(key, made);
+        }
+    }
+
+    /// What the next run may use, and what rules did in all that this run rests on.
+    pub(crate) fn end(self, effects: &EffectCache, explored: &[(FuncId, Arc<Explored>)]) -> (Kept, Vec<(Rule, u64)>) {
+        let mut used: FxHashMap<EffectKey, Arc<Made>> = FxHashMap::default();
+        for (_, explored) in explored {
+            self.add_used(effects, &explored.reads, &mut used);
+        }
+        let mut counts: Vec<(Rule, u64)> =
+            explored.iter().flat_map(|(_, explored)| &explored.counts).copied().collect();
+        counts.extend(used.values().flat_map(|made| &made.counts));
+        let mut functions: FxHashMap<FuncId, Arc<Explored>> = explored.iter().cloned().collect();
+        // Functions that this run did not ask about, because the user asked about others: the next one may. What they rest on must hold now,
+        // or it would be taken for what it has become since.
+        for (function, explored) in &self.old.functions {
+            if !functions.contains_key(function) && self.all_hold(effects, &explored.reads) {
+                self.add_used(effects, &explored.reads, &mut used);
+                functions.insert(*function, Arc::clone(explored));
+            }
         }
         let is_old =
             |(f, now): &&(FuncId, Arc<Explored>)| self.old.functions.get(f).is_some_and(|old| Arc::ptr_eq(old, now));
@@ -213,7 +272,7 @@ impl<'k> Keeping<'k> {
         let kept = Kept {
             ground: self.marks.ground,
             names: Arc::clone(&self.marks.names),
-            functions: explored.iter().cloned().collect(),
+            functions,
             effects: used,
             givens: effects.givens(),
             reused,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use caulk_ir::InstId;
+use caulk_ir::{InstId, Type};
 use caulk_memory::{AccessPath, Class, Offset, PathRoot, Relation};
 use caulk_program::FuncId;
 use caulk_rules::Rule;
@@ -12,8 +12,10 @@ use caulk_summary::birth::{Maker, Receiver, hand_out};
 use caulk_summary::{Action, AllocId, Decision, Destination, Event, Guard, Subject, Summary};
 
 use crate::at_site::AtSite;
+use crate::by_summary::Written;
 use crate::call::{Site, States};
 use crate::effects::Effects;
+use crate::frame::width_of;
 use crate::machine::Machine;
 use crate::memory::Content;
 use crate::state::{Fate, State};
@@ -197,10 +199,11 @@ impl Machine<'_> {
         is_returned: bool,
         (block, is_zeroed): (AllocId, bool),
         wanted: Option<AllocId>,
-        written: &mut Vec<(TermId, Class, Option<TermId>)>,
+        written: &mut Vec<Written>,
     ) -> bool {
+        let ty = self.type_of_block(site.inst, block);
         let is_wanted = wanted == Some(block)
-            && state.tracked.is_none_or(|t| Some(t) == self.block_address(site, result, is_returned, block));
+            && state.tracked.is_none_or(|t| Some(t) == self.block_address(site, result, is_returned, block, ty));
         let mut is_refused = false;
         let happens = if is_wanted {
             let mut making = Making { machine: self, site, result, instead: Vec::new() };
@@ -214,7 +217,7 @@ impl Machine<'_> {
             // The result is the block or null; asking later tells.
             matches!(decision, Decision::Yes) || (matches!(decision, Decision::If(..)) && to.steps.is_empty())
         };
-        let Some(address) = self.block_address(site, result, is_returned, block) else { return true };
+        let Some(address) = self.block_address(site, result, is_returned, block, ty) else { return true };
         if to.steps.is_empty() {
             if self.fails_for_memory(site.inst) {
                 state.allocations.push((site.inst, address));
@@ -227,8 +230,12 @@ impl Machine<'_> {
             }
             let is_error =
                 is_refused && place.is_some_and(|(place, _)| self.is_error_pointer(state, site, action, place));
-            let value = if is_error { Some(self.pool.constant(64, 0)) } else { happens.then_some(address) };
-            written.extend(place.map(|(place, class)| (place, class, value)));
+            let value = if is_error {
+                Some(self.pool.constant(width_of(ty).unwrap_or(64), 0))
+            } else {
+                happens.then_some(address)
+            };
+            written.extend(place.map(|(address, class)| Written { address, class, ty, value }));
         }
         if happens {
             state.fates.set_first(address, Fate::Live);
@@ -303,12 +310,20 @@ impl Machine<'_> {
         result: Option<TermId>,
         is_returned: bool,
         block: AllocId,
+        ty: Type,
     ) -> Option<TermId> {
         if is_returned {
             return result;
         }
-        let origin = Origin::Block(site.inst);
-        Some(self.symbols.at(&mut self.pool, site.moment.clone(), Part::Block(block.0), 64, origin, true))
+        let (origin, width) = (Origin::Block(site.inst), width_of(ty).unwrap_or(64));
+        Some(self.symbols.at(&mut self.pool, site.moment.clone(), Part::Block(block.0), width, origin, true))
+    }
+
+    /// How a block is named: by a pointer, or by a number if it is a descriptor. Two of them may lie side by side (`pipe`).
+    fn type_of_block(&mut self, call: InstId, block: AllocId) -> Type {
+        let family = self.effect(call).and_then(|effect| Some(effect.summary.blocks.get(block)?.family));
+        let is_number = family.is_some_and(|family| self.world.analysis.numbered[family.0 as usize]);
+        if is_number { Type::Int(32) } else { Type::Ptr }
     }
 }
 

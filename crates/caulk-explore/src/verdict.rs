@@ -143,7 +143,7 @@ pub struct Statistics {
 }
 
 /// What the search for the candidates of functions took; what their callees took is not in it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Effort {
     /// Instructions executed.
     pub steps: usize,

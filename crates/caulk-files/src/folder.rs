@@ -15,6 +15,7 @@ use crate::read::{CAREFULLY, all, bounded};
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 /// Results are for all whom the user's umask lets read.
 const NEW_FILE: u32 = 0o666;
+const SECRET_FILE: u32 = 0o600;
 const NEW_FOLDER: u32 = 0o777;
 /// Names tried before giving up on a new one.
 const MAX_NAMES: u64 = 64;
@@ -103,7 +104,16 @@ impl Folder {
 
     /// Writes a file aside and moves it into place: a reader sees the old one or the new one, whole.
     pub fn write(&self, name: &OsStr, parts: &[&[u8]]) -> io::Result<()> {
-        let (aside, mut file) = self.fresh(|name| self.new_file(name))?;
+        self.write_for(name, parts, NEW_FILE)
+    }
+
+    /// Likewise, a file that only the user may read.
+    pub fn write_secret(&self, name: &OsStr, bytes: &[u8]) -> io::Result<()> {
+        self.write_for(name, &[bytes], SECRET_FILE)
+    }
+
+    fn write_for(&self, name: &OsStr, parts: &[&[u8]], mode: u32) -> io::Result<()> {
+        let (aside, mut file) = self.fresh(|name| self.new_file(name, mode))?;
         let written = parts.iter().try_for_each(|part| file.write_all(part));
         let moved = written.and_then(|()| self.rename(&aside, self, name));
         if moved.is_err() {
@@ -114,18 +124,29 @@ impl Folder {
 
     /// Whether files can be made in here: one is made and removed.
     pub fn check(&self) -> io::Result<()> {
-        let (name, _) = self.fresh(|name| self.new_file(name))?;
+        let (name, _) = self.fresh(|name| self.new_file(name, NEW_FILE))?;
         Ok(rustix::fs::unlinkat(&self.handle, &name, AtFlags::empty())?)
     }
 
     /// Writes a file that is not there yet; what is there is left alone.
     pub fn write_new(&self, name: &OsStr, bytes: &[u8]) -> io::Result<()> {
-        self.new_file(name)?.write_all(bytes)
+        self.new_file(name, NEW_FILE)?.write_all(bytes)
     }
 
-    fn new_file(&self, name: &OsStr) -> io::Result<File> {
+    fn new_file(&self, name: &OsStr, mode: u32) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(File::from(rustix::fs::openat(&self.handle, name, flags, NEW_FILE.into())?))
+        Ok(File::from(rustix::fs::openat(&self.handle, name, flags, mode.into())?))
+    }
+
+    /// Removes all files but the `count` that were written last.
+    pub fn keep_newest(&self, count: usize) -> io::Result<()> {
+        let written = |name: &OsString| {
+            let found = rustix::fs::statat(&self.handle, name.as_os_str(), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            Some((found.st_mtime, found.st_mtime_nsec))
+        };
+        let mut files: Vec<_> = self.names()?.into_iter().filter(|name| self.has_file(name)).collect();
+        files.sort_by_cached_key(|name| std::cmp::Reverse(written(name)));
+        files.iter().skip(count).try_for_each(|name| self.remove(name, 0))
     }
 
     /// Moves a file or folder, in one step.
@@ -223,6 +244,32 @@ mod tests {
         assert_eq!(std::fs::read_to_string(outside.join("file")).expect("untouched"), "old");
         assert_eq!(std::fs::read_dir(&outside).expect("readable").count(), 1);
         assert!(real.read(name("file"), 9).is_ok() && below("new/folder").is_ok());
+    }
+
+    #[test]
+    fn the_newest_files_stay() {
+        let root = tempfile::tempdir().expect("a temporary folder can be made");
+        let folder = Folder::open(root.path()).expect("it is there");
+        for (age, file) in ["c", "a", "b"].into_iter().enumerate() {
+            folder.write(name(file), &[b"x"]).expect("writable");
+            let written = std::time::SystemTime::now() - std::time::Duration::from_secs(100 * age as u64);
+            let file = std::fs::File::options().append(true).open(root.path().join(file)).expect("written");
+            file.set_modified(written).expect("ours");
+        }
+        folder.make_folder(name("inner")).expect("writable");
+        folder.keep_newest(2).expect("writable");
+        assert!(folder.has_file(name("c")) && folder.has_file(name("a")) && !folder.exists(name("b")));
+        assert!(folder.exists(name("inner")));
+    }
+
+    #[test]
+    fn a_secret_is_for_the_user_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = tempfile::tempdir().expect("a temporary folder can be made");
+        let folder = Folder::open(root.path()).expect("it is there");
+        folder.write_secret(name("key"), b"secret").expect("writable");
+        let mode = std::fs::metadata(root.path().join("key")).expect("written").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
     }
 
     /// What is removed is what is there, not what it leads to.

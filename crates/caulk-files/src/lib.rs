@@ -9,8 +9,10 @@
 
 mod destination;
 mod folder;
+mod random;
 mod read;
 
 pub use destination::Destination;
 pub use folder::{Aside, Folder};
+pub use random::random;
 pub use read::{open, read, read_text};

@@ -10,8 +10,10 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod borrowed;
 mod code;
 mod diff;
+mod each_time;
 mod elsewhere;
 mod insert;
 mod overwrite;
@@ -20,6 +22,7 @@ mod propose;
 mod release;
 mod write;
 
+pub use borrowed::borrowing;
 pub use diff::unified;
 pub use elsewhere::freeing;
 pub use patch::{Edit, Patch};

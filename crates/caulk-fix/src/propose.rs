@@ -4,6 +4,7 @@ use caulk_report::source::{SourceFile, Sources};
 use caulk_report::{Cause, Finding, Site};
 
 use crate::code::Code;
+use crate::each_time;
 use crate::insert;
 use crate::overwrite;
 use crate::patch::{Edit, Patch};
@@ -79,7 +80,7 @@ impl Proposer<'_> {
         let file = self.sources.get(&site.file)?;
         let code = Code::new(&file);
         let at = code.token_at(&file, site.line, site.column)?;
-        let lines = [statement.to_owned()];
+        let mut lines = vec![statement.to_owned()];
         if code.word(at) == b"}" {
             return Some(insert::before_brace(&code, &site.file, at, &lines));
         }
@@ -95,6 +96,11 @@ impl Proposer<'_> {
         if (is_exit && is_used) || is_made_from_it {
             return None;
         }
+        // The call that sets it may fail, and leave it as it was.
+        let variable = self.finding.variable.as_deref().filter(|name| is_expression(name));
+        if self.finding.cause == Cause::Overwritten && overwrite::left_side(&code, lost).is_none() {
+            lines.push(format!("{} = NULL;", variable?));
+        }
         Some(insert::before(&code, &site.file, lost, &lines))
     }
 
@@ -107,13 +113,23 @@ impl Proposer<'_> {
         let mut all = Vec::new();
         for statement in releases(self.finding, self.finding.variable.as_deref(), self.sources) {
             let lines = [statement.clone()];
-            let at_end = code.loop_end(at).map(|brace| insert::before_brace(&code, &site.file, brace, &lines));
-            let before = code.start(at).and_then(|first| insert::before_start(&code, &site.file, first, &lines));
+            // A call that fails may leave the variable as the iteration before has left it: freed.
+            let name = self.finding.variable.as_deref().unwrap_or_default();
+            let end = code.loop_end(at).filter(|brace| each_time::is_set(&code, *brace, name));
+            let at_end = end.map(|brace| insert::before_brace(&code, &site.file, brace, &lines));
+            let first = code.start(at).filter(|_| self.is_assigned(&code, at));
+            let before = first.and_then(|first| insert::before_start(&code, &site.file, first, &lines));
             for edits in [at_end, before].into_iter().flatten() {
                 all.extend(self.proposal(&statement, edits, false));
             }
         }
         all
+    }
+
+    /// Whether the statement at a place assigns the variable, so that it has a new value whatever happens.
+    fn is_assigned(&self, code: &Code<'_>, at: usize) -> bool {
+        let left = code.statement(at).and_then(|statement| overwrite::left_side(code, statement));
+        left.is_some_and(|(left, _)| Some(left.as_str()) == self.finding.variable.as_deref())
     }
 
     /// `x->f = new;`: what the field held is released first.

@@ -54,6 +54,8 @@ pub(crate) fn by_family(family: &str, expression: &str) -> Option<String> {
         "delete" => Some(format!("delete {expression};")),
         "delete[]" => Some(format!("delete[] {expression};")),
         "exception" => None,
+        // 0 is a descriptor, and -1 is none.
+        "close" => Some(format!("if ({expression} >= 0) close({expression});")),
         _ if needs_something(family) => Some(format!("if ({expression}) {family}({expression});")),
         name if name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') => Some(format!("{name}({expression});")),
         _ => None,

@@ -220,7 +220,7 @@ mod tests {
     use caulk_ir::{BlockId, Body, FunctionId, Inst, InstId, Operand, StrId, Unit};
 
     use super::*;
-    use crate::fingerprint::fingerprint;
+    use crate::{deciding::deciding, fingerprint};
 
     /// A cache with one entry, made from one file.
     struct Stored {
@@ -304,7 +304,8 @@ mod tests {
     fn the_form_is_a_hash_of_the_sources_that_decide_it() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let plain = |path: &Path| fs::read(path);
-        assert_eq!(fingerprint(root, &plain).expect("readable"), FORMAT);
+        let places = deciding(root);
+        assert_eq!(fingerprint::of(root, &places, &plain).expect("readable"), FORMAT);
         for deciding in
             ["../caulk-ir/src/pack.rs", "../caulk-ir/src/text/mod.rs", "src/lower/call.rs", "src/ssa/promote.rs"]
         {
@@ -314,7 +315,7 @@ mod tests {
                 bytes.extend(if path == deciding { &b" "[..] } else { b"" });
                 Ok(bytes)
             };
-            assert_ne!(fingerprint(root, &changed).expect("readable"), FORMAT, "{}", deciding.display());
+            assert_ne!(fingerprint::of(root, &places, &changed).expect("readable"), FORMAT, "{}", deciding.display());
         }
     }
 

@@ -1,30 +1,13 @@
-//! Which sources decide the form and the content of a cache entry, and one hash of them all. The build script uses it, and the
-//! tests of `cache.rs`.
+//! One hash of many sources, for build scripts.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Files and folders, from the folder of this crate: core IR with its packed form, the reading of clang's output, and
-/// clang's own flags. What only asks for units (`read.rs`, `failure.rs`) is not among them.
-pub(crate) const DECIDING: &[&str] = &[
-    "../caulk-ir/src",
-    "../caulk-ir/Cargo.toml",
-    "src/clang.rs",
-    "src/entry.rs",
-    "src/environment.rs",
-    "src/isolated.rs",
-    "src/llvm",
-    "src/portable.rs",
-    "src/lower",
-    "src/shared.rs",
-    "src/ssa",
-];
-
-/// A hash of the names and bytes of these files below `root`, as hexadecimal digits.
-pub(crate) fn fingerprint(root: &Path, read: &dyn Fn(&Path) -> io::Result<Vec<u8>>) -> io::Result<String> {
+/// A hash of the names and bytes of these files, and of those below these folders, as hexadecimal digits. Names are from `root`.
+pub(crate) fn of(root: &Path, places: &[PathBuf], read: &dyn Fn(&Path) -> io::Result<Vec<u8>>) -> io::Result<String> {
     let mut files = Vec::new();
-    for place in DECIDING {
-        list(&root.join(place), &mut files)?;
+    for place in places {
+        list(place, &mut files)?;
     }
     let mut hasher = blake3::Hasher::new();
     for file in files {

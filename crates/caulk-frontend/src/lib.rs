@@ -10,6 +10,8 @@
 
 mod cache;
 mod clang;
+#[cfg(test)]
+mod deciding;
 mod dependencies;
 pub mod entry;
 mod environment;

@@ -1,10 +1,12 @@
 //! The list of rules, with name and reason.
 
+use serde::{Deserialize, Serialize};
+
 /// Makes the enum, the list of all, and their names and reasons from one table, so that none can be missing.
 macro_rules! rules {
     ($($rule:ident $name:literal $reason:literal)*) => {
         /// A heuristic of an engine. It may be wrong, so it can be switched off, and what it does is counted.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Rule {
             $(#[doc = $reason] $rule,)*
         }

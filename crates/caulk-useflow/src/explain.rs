@@ -22,6 +22,8 @@ use crate::summarize::{Fate, Summarizer, World};
 pub struct ObjectStory {
     pub function: FuncId,
     pub call: InstId,
+    /// Which block of that call's effect it is.
+    pub block: AllocId,
     pub line: u32,
     /// From the call down to the allocator: functions, and lines as `Program::line_of` takes them.
     pub chain: Vec<(FuncId, u32)>,
@@ -245,6 +247,7 @@ impl Teller<'_, '_> {
         ObjectStory {
             function,
             call: object.call,
+            block: object.block,
             line: self.line(object.call),
             chain: object.chain.clone(),
             callee: self.names.callee(object.call).unwrap_or_default(),

@@ -13,6 +13,7 @@ use caulk_program::{FuncId, Marks, Names};
 use caulk_rules::Rule;
 use caulk_summary::Summary;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::config::UseflowConfig;
 use crate::schedule::Outcome;
@@ -34,7 +35,7 @@ pub struct Kept {
 }
 
 /// One look at a function.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Look {
     reads: Vec<(Read, u64)>,
     outcome: Outcome,
@@ -42,6 +43,28 @@ struct Look {
 }
 
 impl Kept {
+    /// What is kept, in pieces for a file. Each is read alone, because what it mentions may be gone then.
+    pub fn pieces(&self) -> Vec<Vec<u8>> {
+        let piece = |(number, looks): (usize, &Vec<Arc<Look>>)| -> Vec<Vec<u8>> {
+            let function = FuncId(number as u32);
+            looks.iter().map(|look| self.names.encode(&(function, &**look))).collect()
+        };
+        let ground = std::iter::once(self.names.encode(&self.ground));
+        let looks: Vec<Vec<u8>> = self.functions.par_iter().enumerate().flat_map_iter(piece).collect();
+        ground.chain(looks).collect()
+    }
+
+    /// What [`Kept::pieces`] wrote, for a program with these names. Pieces that mention something that is gone are left out.
+    pub fn from_pieces(pieces: &[&[u8]], names: &Arc<Names>) -> Option<Self> {
+        let (ground, looks) = pieces.split_first()?;
+        let looks: Vec<Option<(FuncId, Look)>> = looks.par_iter().map(|piece| names.decode(piece)).collect();
+        let mut functions = vec![Vec::new(); names.functions.names.len()];
+        for (function, look) in looks.into_iter().flatten() {
+            functions[function.index()].push(Arc::new(look));
+        }
+        Some(Self { ground: names.decode(ground)?, names: Arc::clone(names), functions, ..Self::default() })
+    }
+
     /// The same for a program in which things may have other numbers. What mentions something that is gone is dropped.
     fn renumbered(self, names: &Arc<Names>) -> Self {
         if self.names == *names {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use caulk_ir::{EntitySet, EntityVec, InstId};
 use caulk_memory::{AccessPath, PathRoot};
-use caulk_models::Models;
+use caulk_models::{Family, Models, Resource};
 use caulk_program::reads::{Read, note};
 use caulk_program::{FuncId, Marks, Names, Program};
 use caulk_rules::Rule;
@@ -53,6 +53,8 @@ pub struct Analysis {
     pub survey: Survey,
     /// Whether what a family is made of is opened, and not memory alone: a file that is not there is no lack of memory.
     pub opened: Vec<bool>,
+    /// Whether a family is named by numbers of four bytes, as descriptors are.
+    pub numbered: Vec<bool>,
     pub statistics: Statistics,
 }
 
@@ -137,6 +139,8 @@ fn bottom_up(world: &World<'_>, keeping: Option<&Keeping<'_>>) -> (EntityVec<Fun
 /// What only the whole program shows.
 fn whole_program(program: &Program, models: &Models, config: &UseflowConfig, mut analysis: Analysis) -> Analysis {
     analysis.opened = models.families().iter().map(|family| family.resource.is_some()).collect();
+    let is_numbered = |family: &Family| family.resource == Some(Resource::Descriptor);
+    analysis.numbered = models.families().iter().map(is_numbered).collect();
     let world = World { program, models, config, survey: &analysis.survey };
     let adopted = Adopted::new(program, &analysis, config.rules.is_on(Rule::AdoptedFields));
     config.rules.note(Rule::AdoptedFields, adopted.owned().len());

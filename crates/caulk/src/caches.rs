@@ -3,11 +3,12 @@
 //! Which server is talked to is for the command line and the environment to say, never for a project: `caulk.toml` has no key
 //! for it.
 
+use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
-use caulk_files::Destination;
+use caulk_files::{Destination, Folder};
 use caulk_frontend::{Cache, Clang, Config, Isolated, LostUnit, UnitSource};
 use caulk_remote::{Mode, Remote, Settings};
 use clap::ValueEnum;
@@ -57,6 +58,12 @@ fn open_folder(options: &InputOptions, root: &Path) -> Result<Option<Cache>, Err
         }
         opened => opened.map(Some).map_err(|source| Error::Cache { folder: place.to_string(), source }),
     }
+}
+
+/// The folder for what the analysis found out. Without one the next run takes longer, that is all.
+pub(crate) fn results(options: &InputOptions, root: &Path) -> Option<Folder> {
+    let folder = if options.no_cache || options.no_results { None } else { place(options, root).folder().ok() };
+    folder?.make_folder(OsStr::new("results")).ok()
 }
 
 fn open_remote(options: &RemoteOptions) -> Result<Option<Remote>, Error> {

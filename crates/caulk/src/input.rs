@@ -22,6 +22,7 @@ use crate::error::{Error, Exit};
 use crate::message::tell;
 use crate::neighbours::{self, Context};
 use crate::progress;
+use crate::results::Place;
 use crate::show;
 
 /// More threads than this help on no machine that is known; each has a stack and may have a clang.
@@ -41,7 +42,9 @@ pub(crate) struct Read {
     pub focus: Vec<PathBuf>,
     /// The project's folder, which paths are relative to.
     pub root: PathBuf,
-    /// No database was read: the sources were named one by one.
+    /// The databases that were read; none if the sources were named one by one.
+    pub databases: Vec<PathBuf>,
+    /// No database was read.
     pub is_bare: bool,
     /// Variables of the context that are never written, as far as can be seen.
     pub settled: Vec<String>,
@@ -119,8 +122,8 @@ fn read_jobs(list: JobList, options: &InputOptions, with_neighbours: bool) -> Re
         bar.set_message(terminal::piece(job.display()));
         bar.inc(1);
     };
-    let results = match options.kept.project() {
-        Some(project) => read_units_keeping(&list.jobs, &config, &options.overlay, &project.units, &done),
+    let results = match options.kept.units() {
+        Some(units) => read_units_keeping(&list.jobs, &config, &options.overlay, units, &done),
         None => read_units_over(&list.jobs, &config, &options.overlay, &done),
     }?;
     bar.finish_and_clear();
@@ -196,6 +199,7 @@ fn sort_results(list: &JobList, results: Vec<Result<caulk_frontend::ReadUnit, Lo
         named: 0,
         focus: list.focus.clone(),
         root: list.root.clone(),
+        databases: list.databases.clone(),
         is_bare: list.databases.is_empty(),
         settled: Vec::new(),
         jobs: Vec::with_capacity(results.len()),
@@ -302,7 +306,7 @@ pub(crate) fn analyse_with(options: &InputOptions, models: Models, config: Usefl
     let program = link(&mut read, options)?;
     let config = UseflowConfig { rules: options.rules.clone(), ..config };
     let spinner = progress::spinner("stage one", options.quiet);
-    let mut analysis = in_pool(options, || stage_one(options, &program, &models, &config))?;
+    let mut analysis = in_pool(options, || stage_one(options, &read, &program, &models, &config))?;
     spinner.finish_and_clear();
     // What context loses was not asked for.
     for function in program.functions().filter(|f| read.is_context(program.function(*f).unit)) {
@@ -312,10 +316,22 @@ pub(crate) fn analyse_with(options: &InputOptions, models: Models, config: Usefl
 }
 
 /// Stage one, with what the last analysis has kept.
-fn stage_one(options: &InputOptions, program: &Program, models: &Models, config: &UseflowConfig) -> Analysis {
+fn stage_one(
+    options: &InputOptions,
+    read: &Read,
+    program: &Program,
+    models: &Models,
+    config: &UseflowConfig,
+) -> Analysis {
     let Some(project) = options.kept.project() else { return caulk_useflow::analyse(program, models, config) };
     let results = &mut *project.results();
     results.marks = Marks::new(program, &mut results.shapes);
+    if !std::mem::replace(&mut results.is_begun, true)
+        && let Some(place) = Place::new(options, read, results.models, config, &bounds(options, config))
+    {
+        let names = Arc::clone(&results.marks.names);
+        place.load(&names, results);
+    }
     let (analysis, tables) = analyse_keeping(program, models, config, &results.marks, &mut results.useflow);
     results.tables = tables;
     analysis
@@ -335,10 +351,26 @@ pub(crate) fn explore_config(config: &UseflowConfig) -> ExploreConfig {
     ExploreConfig { rules: config.rules.clone(), ..ExploreConfig::default() }
 }
 
+fn bounds(options: &InputOptions, config: &UseflowConfig) -> ExploreConfig {
+    ExploreConfig { wants_inputs: options.wants_inputs, ..explore_config(config) }
+}
+
+/// Keeps in the cache what both stages found out, if any of it is new.
+pub(crate) fn keep(options: &InputOptions, analysed: &Analysed) -> Result<(), Error> {
+    let Some(project) = options.kept.project().filter(|project| project.is_stored()) else { return Ok(()) };
+    let Analysed { read, config, .. } = analysed;
+    let results = &*project.results();
+    let place = || Place::new(options, read, results.models, config, &bounds(options, config));
+    match results.are_new().then(place).flatten() {
+        Some(place) => in_pool(options, || place.store(results)),
+        None => Ok(()),
+    }
+}
+
 /// Runs stage two on what stage one found.
 pub(crate) fn explore(options: &InputOptions, analysed: &Analysed) -> Result<Exploration, Error> {
     let spinner = progress::spinner("stage two", options.quiet);
-    let bounds = ExploreConfig { wants_inputs: options.wants_inputs, ..explore_config(&analysed.config) };
+    let bounds = bounds(options, &analysed.config);
     let exploration = in_pool(options, || stage_two(options, analysed, &bounds));
     spinner.finish_and_clear();
     exploration

@@ -1,5 +1,5 @@
-//! What stays in memory between the analyses of one project, where one process makes several: units, and what both stages found out about
-//! functions. An analysis with it has the same result as one without.
+//! What is kept of the analyses of one project: units in memory, where one process makes several, and what both stages found out about
+//! functions, in memory and in the cache. An analysis with it has the same result as one without.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,9 +11,10 @@ use caulk_useflow::TableMarks;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kept(Option<Arc<Project>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Project {
-    pub units: KeptUnits,
+    /// None where the process makes one analysis: then units are kept in the cache only.
+    units: Option<KeptUnits>,
     results: Mutex<Results>,
 }
 
@@ -28,22 +29,40 @@ pub(crate) struct Results {
     /// The marks of the program that was analysed last.
     pub marks: Marks,
     pub tables: TableMarks,
+    /// They began with what an earlier run had left in the cache.
+    pub is_loaded: bool,
+    /// They were looked for in the cache.
+    pub is_begun: bool,
 }
 
 impl Kept {
-    /// Keeps from now on.
-    pub(crate) fn new() -> Self {
-        Self(Some(Arc::default()))
+    /// For a process that analyses a project again and again: from one analysis to the next, beginning with what the cache has.
+    pub(crate) fn in_memory() -> Self {
+        Self(Some(Arc::new(Project { units: Some(KeptUnits::default()), results: Mutex::default() })))
+    }
+
+    /// For one analysis: from one run to the next.
+    pub(crate) fn in_cache() -> Self {
+        Self(Some(Arc::new(Project { units: None, results: Mutex::default() })))
     }
 
     pub(crate) fn project(&self) -> Option<&Project> {
         self.0.as_deref()
+    }
+
+    pub(crate) fn units(&self) -> Option<&KeptUnits> {
+        self.project()?.units.as_ref()
     }
 }
 
 impl Project {
     pub(crate) fn results(&self) -> MutexGuard<'_, Results> {
         self.results.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this analysis leaves its results in the cache.
+    pub(crate) fn is_stored(&self) -> bool {
+        self.units.is_none()
     }
 }
 

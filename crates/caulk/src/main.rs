@@ -22,6 +22,7 @@ mod neighbours;
 mod output;
 mod pictures;
 mod progress;
+mod results;
 mod scope;
 mod settings;
 mod shares;

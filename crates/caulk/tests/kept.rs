@@ -1,11 +1,14 @@
 //! A server that keeps what it found out gives the same report, byte by byte, as one that has just been started, whatever was changed
-//! in between.
+//! in between; and so does a run of `check` that finds in the cache what the run before left there.
 
 mod client;
 mod project;
 
+use std::fs;
+use std::path::PathBuf;
+
 use client::Client;
-use project::Project;
+use project::{LEAK, Project, finished};
 use serde_json::{Value, json};
 
 /// Functions of the project, spread over its files.
@@ -185,4 +188,79 @@ fn logged(client: &Client) -> impl Iterator<Item = (u32, u32)> + '_ {
         Some((before.rsplit_once(' ')?.1.parse().ok()?, after.parse().ok()?))
     };
     client.seen.iter().filter(|m| m["method"] == "window/logMessage").filter_map(numbers)
+}
+
+/// The report of `check`, with the key of the cache in this folder; without a folder nothing is kept but units.
+fn checked(project: &Project, state: Option<&str>, more: &[&str]) -> Value {
+    let mut command = project.command(&[&["check", "-q", "-p", ".", "--format", "json"], more].concat());
+    // Below a file no folder can be made.
+    command.env("XDG_STATE_HOME", project.path(state.unwrap_or("all.h/none")));
+    let run = finished(command.output().expect("caulk can be run"));
+    assert_eq!(run.stderr, "");
+    let mut report: Value = serde_json::from_str(&run.stdout).expect("a report");
+    // When it was made, and with which options.
+    report.as_object_mut().expect("an object").remove("run");
+    report
+}
+
+/// Files of results in the cache.
+fn results(project: &Project) -> Vec<PathBuf> {
+    let entries = fs::read_dir(project.path(".caulk/results")).into_iter().flatten();
+    entries.map(|entry| entry.expect("readable").path()).collect()
+}
+
+#[test]
+fn what_the_last_run_left_changes_no_byte_of_the_report() {
+    let files: Vec<String> = (0..FILES).map(|n| format!("file{n}.c")).collect();
+    let names: Vec<&str> = files.iter().map(String::as_str).collect();
+    for seed in 1..=SEEDS {
+        let mut random = Random(seed.wrapping_mul(0x2545_f491_4f6c_dd1d));
+        let mut source = Source::new(&mut random);
+        let project = Project::with_database(&[], &names);
+        source.write(&project);
+        let mut done = vec!["nothing".to_owned()];
+        for _ in 0..EDITS {
+            // Sometimes only a part is asked about.
+            let part: &[&str] = if random.below(3) == 0 { &["file1.c"] } else { &[] };
+            let kept = checked(&project, Some("state"), part);
+            assert_eq!(kept, checked(&project, None, part), "seed {seed}, {part:?}, after {done:?}");
+            done.push(source.edit(&mut random));
+            source.write(&project);
+        }
+        assert_eq!(results(&project).len(), 1, "one file for one database");
+    }
+}
+
+#[test]
+fn what_did_not_change_is_not_found_out_again() {
+    let project = Project::with_database(&[("a.c", LEAK), ("all.h", "")], &["a.c"]);
+    let first = checked(&project, Some("state"), &[]);
+    let [file] = results(&project).try_into().expect("one file of results");
+    let written = || fs::metadata(&file).and_then(|found| found.modified()).expect("a file");
+    let before = written();
+    assert_eq!(checked(&project, Some("state"), &[]), first);
+    assert_eq!(written(), before, "there was nothing to write");
+    fs::write(project.path("a.c"), LEAK.replace("p[0] = 1;", "p[0] = 1;\n    free(p);")).expect("writable");
+    assert_ne!(checked(&project, Some("state"), &[]), first);
+    assert_ne!(written(), before);
+}
+
+/// What another user or a project put into the cache is not used.
+#[test]
+fn results_of_others_do_not_count() {
+    let project = Project::with_database(&[("a.c", LEAK), ("all.h", "")], &["a.c"]);
+    let first = checked(&project, Some("state"), &[]);
+    let [file] = results(&project).try_into().expect("one file of results");
+    let sealed = fs::read(&file).expect("readable");
+    for state in ["state", "other"] {
+        for at in [0, 40, sealed.len() / 2, sealed.len() - 1] {
+            let mut bytes = sealed.clone();
+            bytes[at] ^= 1;
+            fs::write(&file, bytes).expect("writable");
+            assert_eq!(checked(&project, Some(state), &[]), first, "byte {at}");
+        }
+    }
+    fs::write(&file, &sealed).expect("writable");
+    assert_eq!(checked(&project, Some("other"), &[]), first);
+    assert_ne!(fs::read(&file).expect("readable"), sealed, "with another key it is made again");
 }

@@ -110,6 +110,32 @@ fn pairs_and_duplicates() {
     assert_eq!(project.run(&["check", "-q", "a.c"]).status, 0);
 }
 
+/// Either end of a pair, and the ends that a function opens for its caller.
+#[test]
+fn one_end_of_a_pair() {
+    let source = "#include <sys/socket.h>\n#include <unistd.h>\n\
+        int first(void) {\n    int ends[2];\n    if (pipe(ends) < 0)\n        return -1;\n    close(ends[1]);\n    return 0;\n}\n\
+        int second(void) {\n    int ends[2];\n    if (pipe2(ends, 0))\n        return -1;\n    close(ends[0]);\n    return 0;\n}\n\
+        int returned(void) {\n    int ends[2];\n    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == -1)\n        return -1;\n    \
+        close(ends[0]);\n    return ends[1];\n}\n\
+        int opened(int *ends) {\n    if (pipe(ends) < 0)\n        return -1;\n    return 0;\n}\n\
+        int wrapped(void) {\n    int ends[2];\n    if (opened(ends) < 0)\n        return -1;\n    close(ends[0]);\n    return 0;\n}\n\
+        int both(void) {\n    int ends[2];\n    if (opened(ends) < 0)\n        return -1;\n    close(ends[0]);\n    close(ends[1]);\n    return 0;\n}\n\
+        struct pair { int id, from, to; };\n\
+        int kept(struct pair *p) {\n    int ends[2];\n    if (pipe(ends) < 0)\n        return -1;\n    p->from = ends[0];\n    p->to = ends[1];\n    return 0;\n}\n\
+        int half(struct pair *p) {\n    int ends[2];\n    if (pipe(ends) < 0)\n        return -1;\n    p->from = ends[0];\n    return 0;\n}\n";
+    let project = Project::new(&[("a.c", source)]);
+    let run = project.run(&["check", "a.c", "-q", "--resources", "all"]);
+    let found: Vec<&str> = run.stdout.lines().map(|line| line.split(" is not").next().unwrap_or_default()).collect();
+    let expected = [
+        "a.c:8:5: `ends` opened by pipe()",
+        "a.c:15:5: `ends` opened by pipe2()",
+        "a.c:34:5: `ends` opened by opened()",
+    ];
+    assert_eq!(found[..3], expected, "{}", run.stdout);
+    assert!(run.stdout.contains("(in half)") && found.len() == 4, "{}", run.stdout);
+}
+
 const DESCRIPTOR: &str = "#include <fcntl.h>\n#include <unistd.h>\nint first(const char *path) {\n    int fd = open(path, O_RDONLY);\n    \
     char c = 0;\n    if (fd == -1)\n        return -1;\n    if (read(fd, &c, 1) != 1)\n        return -1;\n    close(fd);\n    return c;\n}\n";
 

@@ -108,15 +108,26 @@ fn a_cache_that_came_with_the_project() {
     symlink("../../out/new", place.inside(".caulk/.gitignore")).expect("writable");
     assert_eq!(place.check(&[]).status, 1);
     place.nothing_left();
+
+    // Where no results can be kept, the run only takes longer.
+    fs::remove_dir_all(place.inside(".caulk/results")).expect("made");
+    symlink("../../out", place.inside(".caulk/results")).expect("writable");
+    assert_eq!(place.check(&[]).status, 1);
+    place.nothing_left();
 }
 
 /// A project that knows how entries are named can ship anything under their names.
 #[test]
 fn entries_of_the_cache_that_are_no_files() {
+    for folder in [".caulk/units", ".caulk/results"] {
+        entries_of(folder);
+    }
+}
+
+fn entries_of(folder: &str) {
     let place = Neighbourhood::new("");
     assert_eq!(place.check(&[]).status, 1);
-    let entry =
-        fs::read_dir(place.inside(".caulk/units")).expect("made").next().expect("one").expect("readable").path();
+    let entry = fs::read_dir(place.inside(folder)).expect("made").next().expect("one").expect("readable").path();
     let makers: [&dyn Fn(&Path); 4] = [
         &|path| symlink("../../../out/file", path).expect("writable"),
         &|path| symlink("/dev/zero", path).expect("writable"),

@@ -51,7 +51,8 @@ impl Counter {
     fn run(&self, mut command: Command, workload: &Workload, cache: &Path) -> Result<String> {
         command.arg(workload.command).args(["--quiet", "--no-config", "--jobs", "1", "--clang"]).arg(&self.clang);
         match workload.is_warm {
-            true => command.arg("--cache").arg(cache),
+            // What the analysis itself costs is counted.
+            true => command.args(["--no-results", "--cache"]).arg(cache),
             false => command.arg("--no-cache"),
         };
         command.args(&workload.sources).current_dir(&self.folder).stdin(Stdio::null());

@@ -2,6 +2,7 @@
 
 use caulk_ir::{InstId, Operand, Type};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
+use caulk_models::Resource;
 use caulk_program::{FuncId, TypeId, is_constructor};
 
 use super::{Exit, Summarizer};
@@ -122,8 +123,12 @@ impl Summarizer<'_> {
             is_part: object.is_part,
             trail: self.history.trail(alternative.event),
         };
-        let known = self.report.candidates.iter().any(|c| c.allocation == new.allocation && c.place == new.place);
-        if !known {
+        // Numbers in memory are not followed here, so that of two ends of a pipe neither seems to be closed: stage two is asked about each.
+        let is_number = self.world.models.family(object.family).resource == Some(Resource::Descriptor);
+        let is_same = |c: &Candidate| {
+            (c.allocation, c.place) == (new.allocation, new.place) && (!is_number || c.block == new.block)
+        };
+        if !self.report.candidates.iter().any(is_same) {
             self.report.candidates.push(new);
         }
     }

@@ -170,13 +170,17 @@ pub(crate) struct InputOptions {
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<std::num::NonZeroUsize>,
 
-    /// Where lowered units are kept between runs [default: .caulk in the project's directory].
+    /// Where lowered units and results are kept between runs [default: .caulk in the project's directory].
     #[arg(long, value_name = "DIR", value_parser = destination())]
     pub cache: Option<Destination>,
 
     /// Read everything again and keep nothing.
     #[arg(long)]
     pub no_cache: bool,
+
+    /// Analyse every function again: use units of the cache, but no results of an earlier run, and keep none.
+    #[arg(long)]
+    pub no_results: bool,
 
     #[command(flatten)]
     pub remote: RemoteOptions,

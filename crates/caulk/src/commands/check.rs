@@ -31,6 +31,7 @@ use crate::date;
 use crate::error::{Error, Exit};
 use crate::fixing::{self, Fixes};
 use crate::input::{self, Analysed, Read};
+use crate::kept::Kept;
 use crate::message::tell;
 use crate::output::Output;
 use crate::pictures::Pictures;
@@ -60,6 +61,8 @@ pub(crate) fn run(options: &CheckOptions) -> Result<Exit, Error> {
             "--fixes adds to a report in SARIF: say --format sarif, or use `caulk fix`".to_owned(),
         ));
     }
+    let kept = InputOptions { kept: Kept::in_cache(), ..options.input.clone() };
+    let options = &CheckOptions { input: kept, ..options.clone() };
     let checked = check(options, if options.fixes { Purpose::Fixes } else { Purpose::Report })?;
     let leaks: Vec<&Finding> = checked.report.leaks().collect();
     let fixes = if options.fixes { fixing::fixes(options, &checked, &leaks, false)? } else { Fixes::default() };
@@ -112,6 +115,7 @@ pub(crate) fn check(options: &CheckOptions, purpose: Purpose) -> Result<Checked,
         sources.put(&shown_path(&path.to_string_lossy(), &root), text.to_vec());
     }
     let exploration = input::explore(&options.input, &analysed)?;
+    input::keep(&options.input, &analysed)?;
     let contradicted = match options.second_opinion.unwrap_or(false) {
         true => Contradicted::new(&options.input, &analysed, &exploration)?,
         false => Contradicted::default(),

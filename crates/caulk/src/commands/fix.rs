@@ -29,7 +29,7 @@ pub(crate) fn run(options: &FixOptions) -> Result<Exit, Error> {
     }
     // Every proposal is analysed with the whole program, most of which it does not reach.
     let mut check_options = options.check.clone();
-    check_options.input.kept = Kept::new();
+    check_options.input.kept = Kept::in_memory();
     let checked = check::check(&check_options, Purpose::Fixes)?;
     let findings = chosen(&checked, &options.finding)?;
     let fixes = fixing::fixes(&check_options, &checked, &findings, options.each)?;

@@ -43,7 +43,7 @@ impl Project {
             Err(trouble) => (otherwise.clone(), Some(trouble)),
         };
         options.input.quiet = true;
-        options.input.kept = Kept::new();
+        options.input.kept = Kept::in_memory();
         Self { options, trouble, checked: None }
     }
 

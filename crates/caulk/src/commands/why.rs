@@ -171,7 +171,10 @@ impl Answer<'_> {
                 text.line(format_args!("      {}", trail(&end.trail)));
             }
             if let Ending::Candidate { line, .. } = end.verdict {
-                let told = self.second.tell(|c| c.allocation == story.call && self.body.place(c.place).line == line);
+                // What is lost together is one candidate, but for the ends of a pipe.
+                let is_it = |c: &Candidate| c.allocation == story.call && self.body.place(c.place).line == line;
+                let told = self.second.tell(|c| is_it(c) && c.block == story.block);
+                let told = told.or_else(|| self.second.tell(is_it));
                 told.into_iter().for_each(|t| text.line(format_args!("      {t}")));
             }
             if let Ending::Taken { .. } | Ending::Freed { .. } = end.verdict {

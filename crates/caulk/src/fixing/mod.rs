@@ -12,7 +12,7 @@ mod safety;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use caulk_fix::{Edit, Patch, Proposal, freeing, propose};
+use caulk_fix::{Edit, Patch, Proposal, borrowing, freeing, propose};
 use caulk_frontend::Overlay;
 use caulk_report::sarif_fixes::{self, Change};
 use caulk_report::source::Sources;
@@ -145,6 +145,7 @@ pub(crate) fn fixes(
     let task = |finding: &&'_ Finding| {
         let by_convention = convention::by_convention(&checked.analysed, finding);
         let reason = checker.freed_elsewhere(finding).or_else(|| checker.freed_elsewhere(&by_convention));
+        let reason = reason.or_else(|| checker.set_elsewhere(finding));
         let proposals = proposals(checked, finding).into_iter().take(MAX_TRIES);
         let proposals = proposals.filter(|_| reason.is_none()).collect();
         Task { finding: checked_finding(checked, finding), proposals, reason }
@@ -208,6 +209,16 @@ impl<'a> Checker<'a> {
         };
         let (file, line) = freeing(&self.before.sources, &files, &finding.family, field, &is_own)?;
         Some(format!("{file}:{line} frees a field of this name too, perhaps before"))
+    }
+
+    /// Why a field must not be freed, if it is set to what is no block of its own somewhere.
+    fn set_elsewhere(&self, finding: &Finding) -> Option<String> {
+        let is_field = matches!(finding.cause, Cause::FieldMissed | Cause::FieldPassedOver | Cause::FieldOverwritten);
+        let field = finding.variable.as_deref().filter(|_| is_field)?.rsplit('.').next()?;
+        let files =
+            files_of(&self.before.analysed, &report_config(&self.options.input), &self.before.analysed.read.root);
+        let (file, line) = borrowing(&self.before.sources, &files, field)?;
+        Some(format!("{file}:{line} sets a field of this name to what is no block of its own"))
     }
 
     /// Leaves each finding the first proposal that passes alone.

@@ -61,7 +61,7 @@ pub(crate) struct Settings {
     /// Mebibytes of memory that clang may take for a unit; the command line alone can give it more than the usual 4096.
     #[schemars(range(min = 512, max = 4096))]
     pub clang_memory: Option<u64>,
-    /// Where lowered units are kept between runs; below this folder.
+    /// Where lowered units and results are kept between runs; below this folder.
     pub cache: Option<PathBuf>,
     /// Keep nothing between runs.
     pub no_cache: bool,
@@ -308,7 +308,8 @@ mod tests {
     #[test]
     fn every_option_has_a_key() {
         use clap::CommandFactory;
-        const LEFT_OUT: [&str; 11] = [
+        const LEFT_OUT: [&str; 12] = [
+            "no-results",
             "clang",
             "config",
             "no-config",

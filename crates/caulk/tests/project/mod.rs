@@ -53,7 +53,8 @@ impl Project {
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_caulk"));
-        command.current_dir(self.root()).args(arguments);
+        // The key of the cache is not the developer's own.
+        command.current_dir(self.root()).args(arguments).env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"));
         command
     }
 
