@@ -84,6 +84,7 @@ mod fullness;
 mod holders;
 mod keywords;
 mod maybe_ended;
+mod numbered;
 mod overwrites;
 mod private_fields;
 mod registered;
