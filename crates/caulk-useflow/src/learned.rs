@@ -65,7 +65,8 @@ pub(crate) fn learned<'a>(
             }
         }
     }
-    let is_usual = |maker: FuncId, by: usize| by * BOUNDS.callers_for_each_freeing >= callers.get(&maker).copied().unwrap_or(0);
+    let is_usual =
+        |maker: FuncId, by: usize| by * BOUNDS.callers_for_each_freeing >= callers.get(&maker).copied().unwrap_or(0);
     let mut found: Vec<(FuncId, FamilyId)> = freeing
         .into_iter()
         .filter(|((maker, _), by)| by.len() >= BOUNDS.freeing_functions && is_usual(*maker, by.len()))

@@ -93,6 +93,7 @@ mod repeated;
 mod sisters;
 mod slot_table;
 mod slots;
+mod statics;
 mod traffic;
 mod twins;
 mod uncaught;

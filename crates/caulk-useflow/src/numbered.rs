@@ -5,17 +5,15 @@
 use caulk_ir::{BlockId, Body, EntitySet, Inst, InstId, Operand};
 use caulk_memory::{Cell, ValueNode};
 
+use crate::bounds::BOUNDS;
 use crate::function::View;
-
-/// A switch with fewer cases tells between states rather than between messages.
-const MIN_CASES: usize = 3;
 
 /// Whether an instruction is reached only by cases of a switch over a number that comes from outside. `cell`: what the instruction
 /// writes; a number in the same structure is its state, and says nothing of the input.
 pub(crate) fn follows_number(view: &View<'_>, at: InstId, cell: Cell) -> bool {
     let body = view.body;
     let mut switches = body.blocks.keys().filter(|block| match body.terminator(*block) {
-        Inst::Switch { value, cases, .. } => cases.len() >= MIN_CASES && is_input(view, *value, cell),
+        Inst::Switch { value, cases, .. } => cases.len() >= BOUNDS.setting_cases && is_input(view, *value, cell),
         _ => false,
     });
     switches.any(|switch| !is_reached_past(body, switch, view.homes[at]))
