@@ -51,14 +51,14 @@ pub(crate) struct Explored {
 enum Piece {
     Explored(FuncId, Explored),
     /// What a guarded summary rests on. The summary itself is in terms of one program's numbers.
-    Made(EffectKey, Vec<(Read, u64)>, Vec<(Rule, u64)>),
+    Made(EffectKey, usize, Vec<(Read, u64)>, Vec<(Rule, u64)>),
 }
 
 /// The same, borrowed.
 #[derive(Serialize)]
 enum PieceRef<'k> {
     Explored(FuncId, &'k Explored),
-    Made(EffectKey, &'k [(Read, u64)], &'k [(Rule, u64)]),
+    Made(EffectKey, usize, &'k [(Read, u64)], &'k [(Rule, u64)]),
 }
 
 /// A guarded summary, and what it rests on.
@@ -87,7 +87,7 @@ impl Kept {
         let mut effects: Vec<_> = self.effects.iter().collect();
         effects.sort_unstable_by_key(|(key, _)| **key);
         let explored = functions.into_iter().map(|(function, explored)| PieceRef::Explored(*function, explored));
-        let made = effects.into_iter().map(|(key, made)| PieceRef::Made(*key, &made.reads, &made.counts));
+        let made = effects.into_iter().map(|(key, made)| PieceRef::Made(*key, made.steps, &made.reads, &made.counts));
         let pieces: Vec<PieceRef<'_>> = explored.chain(made).collect();
         let whole = std::iter::once(self.names.encode(&(self.ground, &self.givens)));
         let pieces: Vec<Vec<u8>> = pieces.par_iter().map(|piece| self.names.encode(piece)).collect();
@@ -103,8 +103,8 @@ impl Kept {
         for piece in pieces.into_iter().flatten() {
             match piece {
                 Piece::Explored(function, explored) => drop(kept.functions.insert(function, Arc::new(explored))),
-                Piece::Made(key, reads, counts) => {
-                    drop(kept.effects.insert(key, Arc::new(Made { effects: None, reads, counts })));
+                Piece::Made(key, steps, reads, counts) => {
+                    drop(kept.effects.insert(key, Arc::new(Made { effects: None, steps, reads, counts })));
                 }
             }
         }

@@ -5,6 +5,7 @@ use caulk_useflow::{Candidate, Ground, Loss};
 /// Why a finding that no single path shows is believed, or is not.
 pub(crate) fn reason(candidate: &Candidate) -> &'static str {
     match (candidate.ground, candidate.loss) {
+        (Some(ground), Loss::OverwrittenStatic(_)) => of_static(ground),
         (Some(ground), _) => of_ground(ground),
         (None, Loss::OverwrittenField(_)) => "nothing tells whether the field held anything before",
         (None, Loss::MissedField(_) | Loss::MissedByDestructor(_) | Loss::PassedOver(_)) => {
@@ -16,6 +17,14 @@ pub(crate) fn reason(candidate: &Candidate) -> &'static str {
     }
 }
 
+fn of_static(ground: Ground) -> &'static str {
+    match ground {
+        Ground::FoundFull => "this function has used what the variable holds before it sets it",
+        Ground::OthersFreeFirst => "other functions free what the variable holds before they set it",
+        _ => "input chooses what is set, and may choose it twice",
+    }
+}
+
 fn of_ground(ground: Ground) -> &'static str {
     match ground {
         Ground::FoundFull => "this function has found the field not null before it sets it",
@@ -24,7 +33,7 @@ fn of_ground(ground: Ground) -> &'static str {
         Ground::NulledWithOthers => "this function frees other fields of the structure and only sets this one to null",
         Ground::NulledInUse => "other code frees the field, and the structure was in use",
         Ground::OthersFreeFirst => "other functions free the field before they set it",
-        Ground::NamedSetting => "input chooses the field by its name, and may name it twice",
+        Ground::NamedSetting => "input chooses the field by a name or a number, and may choose it twice",
         Ground::Constructed => "the constructors fill the field",
         Ground::SistersFreeFirst => "functions of the same kind free their field before they set it",
         Ground::CalledAgain => "a caller calls the method in a loop on the same object",

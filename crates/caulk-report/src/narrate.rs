@@ -64,8 +64,9 @@ impl<'a> Narrator<'a> {
     /// The finding, without its fingerprint: that depends on the others.
     pub fn finding(&self, candidate: &Candidate, evidence: &Evidence) -> Finding {
         let candidate = &Candidate { place: evidence.place.unwrap_or(candidate.place), ..candidate.clone() };
-        let variable = match candidate.loss.slot() {
-            Some(slot) if candidate.variable.is_none() => Some(self.field_name(slot)),
+        let variable = match (candidate.loss, candidate.loss.slot()) {
+            (_, Some(slot)) if candidate.variable.is_none() => Some(self.field_name(slot)),
+            (Loss::OverwrittenStatic(variable), _) => Some(self.program.global(variable).name.to_owned()),
             _ => holder_name(self.program, self.analysis, candidate),
         };
         let allocation = self.allocation(candidate);
@@ -198,7 +199,9 @@ impl<'a> Narrator<'a> {
                 self.sites.call_for_field(function, self.program.line_of(function, below), slot)
             }
             // So is a structure whose fields are freed: where one is made first.
-            (None, Some(&(function, below))) if matches!(candidate.loss, Loss::NeverFreed(_)) => {
+            (None, Some(&(function, below)))
+                if matches!(candidate.loss, Loss::NeverFreed(_) | Loss::OverwrittenStatic(_)) =>
+            {
                 self.sites.call_in_line(function, self.program.line_of(function, below), None)
             }
             _ => self.sites.call(candidate.function, candidate.allocation),

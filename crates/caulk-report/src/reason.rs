@@ -51,6 +51,7 @@ impl Reason {
             Loss::Path | Loss::Question => {}
             Loss::Unlinked(_) => return Reason::Unlinked,
             Loss::OverwrittenField(_) => return Reason::FieldOverwritten,
+            Loss::OverwrittenStatic(_) => return Reason::Overwritten,
             Loss::MissedField(_) => return Reason::FieldMissed(callee.unwrap_or_else(|| "this".to_owned())),
             Loss::MissedByDestructor(_) => return Reason::FieldLeftByDestructor,
             Loss::PassedOver(_) => return Reason::FieldPassedOver,

@@ -105,6 +105,10 @@ pub(crate) struct Bounds {
     pub comparison_insts: usize,
     /// Where fewer functions free a result, it may be a special case of theirs.
     pub freeing_functions: usize,
+    /// Cases of a switch over a number of the input; one with fewer tells states apart.
+    pub setting_cases: usize,
+    /// One of so many functions that call a library function has to free its result at least.
+    pub callers_for_each_freeing: usize,
     /// A longer function is no other name for a deallocator.
     pub deallocator_insts: u32,
     /// Where fewer functions release a block, the two may belong together for another reason.
@@ -167,6 +171,8 @@ pub(crate) const BOUNDS: Bounds = Bounds {
     handlers: 3,
     comparison_insts: 16,
     freeing_functions: 2,
+    setting_cases: 3,
+    callers_for_each_freeing: 4,
     deallocator_insts: 24,
     releasing_functions: 5,
     asking_functions: 8,

@@ -2,7 +2,7 @@
 
 use caulk_ir::{InstId, VarId};
 use caulk_models::FamilyId;
-use caulk_program::{FuncId, TypeId};
+use caulk_program::{FuncId, GlobalVarId, TypeId};
 use caulk_summary::{AllocId, Event};
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,8 @@ pub enum Loss {
     PassedOver(Slot),
     /// A field is written over, and what it held is neither freed nor moved.
     OverwrittenField(Slot),
+    /// A static pointer is filled again, and what it held is neither freed nor moved.
+    OverwrittenStatic(GlobalVarId),
     /// A node is taken out of a list by this link, and left.
     Unlinked(Slot),
     /// The fields of a structure are freed, and nothing in the program frees such a structure.
@@ -52,8 +54,13 @@ impl Loss {
             | Loss::PassedOver(slot)
             | Loss::OverwrittenField(slot)
             | Loss::Unlinked(slot) => Some(slot),
-            Loss::Path | Loss::Question | Loss::Thrown | Loss::NeverFreed(_) => None,
+            Loss::Path | Loss::Question | Loss::Thrown | Loss::OverwrittenStatic(_) | Loss::NeverFreed(_) => None,
         }
+    }
+
+    /// Whether the object was made by another call than the one that loses it.
+    pub fn is_made_elsewhere(self) -> bool {
+        self.slot().is_some() || matches!(self, Loss::OverwrittenStatic(_))
     }
 
     /// Whether it is on a path that stage two can follow.

@@ -22,7 +22,7 @@ use crate::propagate::{Propagation, Start};
 use crate::released::Released;
 use crate::schedule::Analysis;
 use crate::slot_table::SlotTable;
-use crate::slots::{AllocationLine, Destroyed, OwnedFields, Slot, structure_at};
+use crate::slots::{AllocationLine, Destroyed, OwnedFields, SeenTo, Slot, structure_at};
 use crate::summarize::{Fate, Summarizer, World};
 use crate::unfreed::unfreed_structures;
 
@@ -87,14 +87,21 @@ fn missed_fields(
     let mut candidates = Vec::new();
     let destroyed = analysis.reports[function].slots.destroyed.iter();
     let is_new = |destroyed: &&Destroyed| comes_from_maker(world.program, analysis, function, destroyed);
-    for destroyed in destroyed.filter(|destroyed| !destroyed.is_seen_to && !is_new(destroyed)) {
+    for destroyed in destroyed.filter(|destroyed| !is_new(destroyed)) {
         let Some(fields) = owned.get(&destroyed.ty) else { continue };
         let base = given_structure(summarizer, destroyed);
+        // Only the fields of a structure that was there on entry are followed through calls.
+        if base.is_none() && destroyed.seen_to != SeenTo::Nothing {
+            continue;
+        }
         let mut missed: Vec<(Slot, AllocationLine)> = fields.clone();
         missed.retain(|(slot, _)| {
             // What nothing frees at all may be another's, where the contents go elsewhere.
             let is_owning = table.is_freed(slot) || (destroyed.frees_fields && !flows.is_taken(*slot));
             is_owning
+                && destroyed.seen_to.leaves(slot.1)
+                // A callee that sees to other parts may free what they share with this one.
+                && (destroyed.seen_to == SeenTo::Nothing || (table.is_freed(slot) && !flows.is_taken(*slot)))
                 && !is_head(world.program, analysis, function, slot)
                 && is_lost_with_its_structure(summarizer, destroyed, *slot)
         });

@@ -8,6 +8,10 @@ use rustc_hash::FxHashSet;
 
 use crate::summarize::Summarizer;
 
+/// Functions of the C library that read all pointers that they are given; clang drops what their headers say of it.
+const READERS: [&str; 10] =
+    ["strlen", "strcmp", "strcasecmp", "strncmp", "strncasecmp", "strcpy", "strcat", "strchr", "strrchr", "strstr"];
+
 impl Summarizer<'_> {
     /// Whether every way to an instruction has found the field not null, or has used what it points to.
     pub(crate) fn is_full_at(&mut self, cell: Cell, at: InstId) -> bool {
@@ -20,7 +24,11 @@ impl Summarizer<'_> {
         let points_to_old = |operand: &Operand| self.view.values.of_operand(*operand).is_some_and(|c| c.base == old);
         let is_used = |(inst, kind): (InstId, &Inst)| match kind {
             Inst::Load { address, .. } | Inst::Store { address, .. } => points_to_old(address) && comes_before(inst),
-            _ => false,
+            _ => {
+                let mut given = kind.call().into_iter().flat_map(|call| call.args.iter().enumerate());
+                comes_before(inst)
+                    && given.any(|(index, arg)| points_to_old(arg) && self.is_needed_by_callee(inst, index))
+            }
         };
         let body = self.view.body;
         if body.insts.iter().any(is_used) {
@@ -78,8 +86,9 @@ impl Summarizer<'_> {
         let program = self.view.program;
         let targets = program.call_site(self.view.id, call).map(|site| program.targets(site)).unwrap_or_default();
         let needs = |f: &FuncId| {
-            let param = program.function(*f).declaration.params.get(index);
-            param.is_some_and(|param| param.flags.nonnull)
+            let info = program.function(*f);
+            let param = info.declaration.params.get(index);
+            param.is_some_and(|param| param.flags.nonnull) || (!program.has_body(*f) && READERS.contains(&info.symbol))
         };
         !targets.is_empty() && targets.iter().all(needs)
     }

@@ -1,7 +1,8 @@
 //! Library functions without a model whose result the program frees: the result is the caller's.
 //!
 //! No code gives to `free()` what it does not own. Where several functions of a program free what a library function gave them, the
-//! others that call it have to free it as well (as in Engler et al., "Bugs as deviant behavior").
+//! others that call it have to free it as well (as in Engler et al., "Bugs as deviant behavior"). Where most callers free nothing, it hands out
+//! what a container holds, and few take that out.
 
 use caulk_ir::{Body, CallData, Callee, Constant, Inst, InstId, Operand, Type};
 use caulk_models::{FamilyId, Models, Root};
@@ -15,6 +16,8 @@ use crate::bounds::BOUNDS;
 pub(crate) struct Look {
     /// Library functions without a model, and the functions that their result is given to as the first argument.
     given: Vec<(FuncId, FuncId)>,
+    /// Library functions without a model that give back a pointer.
+    called: Vec<FuncId>,
     /// The family of the library's deallocator that this function, which is short, gives its first parameter.
     frees: Option<FamilyId>,
 }
@@ -25,6 +28,7 @@ impl Look {
         let is_short = program.body_size(function).1 <= BOUNDS.deallocator_insts;
         for (inst, kind) in body.insts.iter() {
             let Some(call) = kind.call() else { continue };
+            look.called.extend(library_maker(program, models, function, inst, call));
             let Some(argument) = call.args.first() else { continue };
             let Some(target) = only_target(program, function, inst, call) else { continue };
             for maker in made_by(program, models, function, body, *argument) {
@@ -36,6 +40,8 @@ impl Look {
         }
         look.given.sort_unstable();
         look.given.dedup();
+        look.called.sort_unstable();
+        look.called.dedup();
         look
     }
 }
@@ -50,15 +56,22 @@ pub(crate) fn learned<'a>(
         looks.clone().filter_map(|(function, look)| Some((function, look.frees?))).collect();
     let family = |f: FuncId| wrappers.get(&f).copied().or_else(|| freed_family(program, models, f));
     let mut freeing: FxHashMap<(FuncId, FamilyId), FxHashSet<FuncId>> = FxHashMap::default();
+    let mut callers: FxHashMap<FuncId, usize> = FxHashMap::default();
     for (function, look) in looks {
+        look.called.iter().for_each(|maker| *callers.entry(*maker).or_default() += 1);
         for (maker, by) in &look.given {
             if let Some(family) = family(*by) {
                 freeing.entry((*maker, family)).or_default().insert(function);
             }
         }
     }
-    let mut found: Vec<(FuncId, FamilyId)> =
-        freeing.into_iter().filter(|(_, by)| by.len() >= BOUNDS.freeing_functions).map(|(found, _)| found).collect();
+    let is_usual =
+        |maker: FuncId, by: usize| by * BOUNDS.callers_for_each_freeing >= callers.get(&maker).copied().unwrap_or(0);
+    let mut found: Vec<(FuncId, FamilyId)> = freeing
+        .into_iter()
+        .filter(|((maker, _), by)| by.len() >= BOUNDS.freeing_functions && is_usual(*maker, by.len()))
+        .map(|(found, _)| found)
+        .collect();
     // Of several families the first is as good as any.
     found.sort_unstable_by_key(|(function, family)| (*function, *family));
     found.dedup_by_key(|(function, _)| *function);

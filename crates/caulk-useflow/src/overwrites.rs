@@ -5,7 +5,7 @@
 //! the final summaries.
 
 use caulk_ir::{Constant, Inst, InstId, Operand, Type};
-use caulk_memory::{Cell, Offset, ValueId, ValueNode};
+use caulk_memory::{Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_program::{FuncId, TypeId, is_constructor};
 use caulk_rules::Rule;
 use rayon::prelude::*;
@@ -17,9 +17,10 @@ use crate::facts::number_of;
 use crate::first_state::{initialises, sets_up};
 use crate::fresh_values::{is_fresh, is_renewed};
 use crate::full_before::FullBefore;
-use crate::function::View;
+use crate::function::{Resolved, View};
 use crate::holders::{Holder, holder_of};
 use crate::keywords::follows_keyword;
+use crate::numbered::follows_number;
 use crate::objects::given_start;
 use crate::propagate::{Propagation, Start};
 use crate::refcount::gives_up_reference;
@@ -91,11 +92,16 @@ pub(crate) fn overwritten_slots(
     };
     // What a constructor puts into the fields of its object overwrites nothing.
     let is_constructor = |f: &FuncId| is_constructor(world.program.function(*f).symbol);
-    let writers: Vec<FuncId> = world.program.functions().filter(uses_owned).filter(|f| !is_constructor(f)).collect();
-    let found: Vec<Vec<Filled>> =
-        writers.par_iter().with_max_len(4).map(|f| filled_by(world, analysis, table, flows, *f)).collect();
+    let resets = |f: &FuncId| analysis.reports[*f].slots.resets;
+    let writers = world.program.functions().filter(|f| uses_owned(f) || resets(f));
+    let writers: Vec<FuncId> = writers.filter(|f| !is_constructor(f)).collect();
+    let found: Vec<Vec<Filled>> = writers
+        .par_iter()
+        .with_max_len(4)
+        .map(|f| filled_by(world, analysis, table, flows, (*f, uses_owned(f))))
+        .collect();
     let mut judge = FullBefore::new(world, analysis, table, flows);
-    for (&function, filled) in writers.iter().zip(&found) {
+    for (&function, filled) in writers.iter().zip(&found).filter(|(f, _)| uses_owned(f)) {
         judge.learn(function, filled);
     }
     let mut candidates = Vec::new();
@@ -131,24 +137,32 @@ pub(crate) fn makes(analysis: &Analysis, function: FuncId, ty: TypeId) -> bool {
     analysis.reports[function].slots.made.iter().any(|(made, _)| *made == ty)
 }
 
-/// What a function does with the old contents of the owning slots it fills or clears.
+/// What a function does with the old contents of the owning slots it fills or clears. `uses_owned`: it does so itself, not only by callees.
 fn filled_by(
     world: &World<'_>,
     analysis: &Analysis,
     table: &SlotTable,
     flows: &Flows,
-    function: FuncId,
+    (function, uses_owned): (FuncId, bool),
 ) -> Vec<Filled> {
     let Some(body) = world.program.body(function) else { return Vec::new() };
     let summary_of = |f: FuncId| Some(analysis.summary(f));
     let mut summarizer = Summarizer::new(world, function, &body, &summary_of, analysis.special(function));
     let mut found = Vec::new();
     let rules = &world.config.rules;
-    let mut cells = filled_cells(&summarizer.view, table, flows);
-    cells.extend(cells_filled_by_callees(&summarizer.view, table, flows));
-    cells.extend(rules.all(Rule::ClearedStructures, || cleared_cells(&summarizer.view, table)));
+    let mut cells = Vec::new();
+    if uses_owned {
+        cells.extend(filled_cells(&summarizer.view, table, flows));
+        cells.extend(cells_filled_by_callees(&summarizer.view, table, flows));
+        cells.extend(rules.all(Rule::ClearedStructures, || cleared_cells(&summarizer.view, table)));
+    }
     let filled = cells.clone();
-    let emptied = rules.all(Rule::EmptiedFields, || emptied_cells(&summarizer.view, table, flows));
+    // Who frees a field and has its structure set up again by a callee says nothing about those who fill it.
+    cells.extend(rules.all(Rule::ClearedStructures, || cells_cleared_by_callees(&mut summarizer.view, table)));
+    let emptied = match uses_owned {
+        true => rules.all(Rule::EmptiedFields, || emptied_cells(&summarizer.view, table, flows)),
+        false => Vec::new(),
+    };
     cells.extend(&emptied);
     cells.sort();
     cells.dedup();
@@ -168,7 +182,10 @@ fn filled_by(
         let asks_sibling = summarizer.asks_sibling(cell);
         let is_new = comes_from_maker(&summarizer.view, analysis, cell.base, slot.0);
         let is_named = match manner {
-            Manner::Overwrites { store, .. } => follows_keyword(&summarizer.view, store),
+            Manner::Overwrites { store, .. } => {
+                let is_numbered = || follows_number(&summarizer.view, store, cell);
+                follows_keyword(&summarizer.view, store) || (rules.is_on(Rule::NumberedSettings) && is_numbered())
+            }
             Manner::FreesFirst => false,
         };
         let is_compared = summarizer.is_compared(cell);
@@ -239,6 +256,35 @@ fn cleared_cells(view: &View<'_>, table: &SlotTable) -> Vec<Cell> {
     cells
 }
 
+/// Owning fields of structures that a callee writes over as a whole: `list_init(&server->clients)`.
+fn cells_cleared_by_callees(view: &mut View<'_>, table: &SlotTable) -> Vec<Cell> {
+    let calls: Vec<InstId> = view.calls.iter().filter(|(_, c)| c.is_some()).map(|(inst, _)| inst).collect();
+    let mut cells = Vec::new();
+    for call in calls {
+        let paths = view.calls[call].as_ref().map(|effect| effect.summary.overwritten.clone()).unwrap_or_default();
+        for path in &paths {
+            if let Some(Resolved::Cell(cell)) = view.resolve(call, path)
+                && holder_of(view, cell.base).is_some()
+                && view.values.own_field(cell).is_some_and(|slot| table.is_filled(&slot))
+                && view.values.is_exact(view.body, cell.base)
+            {
+                cells.push(cell);
+            }
+        }
+    }
+    cells
+}
+
+/// Whether a callee writes over what a cell held.
+fn is_cleared_by_callee(view: &View<'_>, call: InstId, cell: Cell) -> bool {
+    let (Some(effect), Some(data)) = (view.calls[call].as_ref(), view.body.insts[call].call()) else { return false };
+    effect.summary.overwritten.iter().any(|path| {
+        let (PathRoot::Param(index), [step]) = (path.root, path.steps.as_slice()) else { return false };
+        let argument = data.args.get(index as usize).and_then(|argument| view.values.of_operand(*argument));
+        argument.is_some_and(|at| at.base == cell.base && at.offset.plus(step.offset) == cell.offset)
+    })
+}
+
 /// `memset(structure, 0, n)` of one structure that is not the function's own.
 fn cleared(view: &View<'_>, inst: &Inst) -> Option<(Cell, u64)> {
     let Inst::Fill { dst, byte, len } = inst else { return None };
@@ -269,7 +315,26 @@ fn slot_at(view: &View<'_>, cell: Cell) -> Option<Slot> {
 
 fn manner(summarizer: &mut Summarizer<'_>, cell: Cell, may_be_emptied: bool) -> Option<Manner> {
     let holder = holder_of(&summarizer.view, cell.base)?;
-    let old = summarizer.view.values.loaded(cell)?;
+    let (lost_at, is_freed) = lost_contents(summarizer, cell, may_be_emptied);
+    let rules = &summarizer.view.config.rules;
+    if let (Some(old), Some(store)) = (summarizer.view.values.known_load(cell), lost_at)
+        && rules.applies(Rule::CountedContents, gives_up_reference(&summarizer.view, old, store))
+    {
+        return None;
+    }
+    match lost_at {
+        Some(store) => Some(Manner::Overwrites { store, holder, sign: sign(summarizer, cell, store, is_freed) }),
+        None => is_freed.then_some(Manner::FreesFirst),
+    }
+}
+
+/// Where what a cell held on entry is lost by being filled again, cleared, or set to null; and whether some way frees it.
+pub(crate) fn lost_contents(
+    summarizer: &mut Summarizer<'_>,
+    cell: Cell,
+    may_be_emptied: bool,
+) -> (Option<InstId>, bool) {
+    let Some(old) = summarizer.view.values.loaded(cell) else { return (None, false) };
     let first = given_start(&mut summarizer.view, &mut summarizer.history, old);
     let flow = Propagation::run(&mut summarizer.view, &mut summarizer.history, Start::Entry, vec![first]);
     let mut is_freed = false;
@@ -286,20 +351,12 @@ fn manner(summarizer: &mut Summarizer<'_>, cell: Cell, may_be_emptied: bool) -> 
             lost_at = lost_at.or(Some(place));
         }
     }
-    let rules = &summarizer.view.config.rules;
-    if let Some(store) = lost_at
-        && rules.applies(Rule::CountedContents, gives_up_reference(&summarizer.view, old, store))
-    {
-        return None;
-    }
-    match lost_at {
-        Some(store) => Some(Manner::Overwrites { store, holder, sign: sign(summarizer, cell, store, is_freed) }),
-        None => is_freed.then_some(Manner::FreesFirst),
-    }
+    (lost_at, is_freed)
 }
 
 fn sign(summarizer: &mut Summarizer<'_>, cell: Cell, store: InstId, is_freed: bool) -> Sign {
-    let clears = matches!(summarizer.view.body.insts[store], Inst::Fill { .. });
+    let clears = matches!(summarizer.view.body.insts[store], Inst::Fill { .. })
+        || is_cleared_by_callee(&summarizer.view, store, cell);
     if let Inst::Store { value, .. } = summarizer.view.body.insts[store]
         && is_renewed(&summarizer.view, value, cell)
     {
@@ -348,7 +405,9 @@ fn fills_elsewhere(view: &View<'_>, cell: Cell, store: InstId) -> bool {
 fn is_fill(view: &View<'_>, place: InstId, cell: Cell) -> bool {
     match &view.body.insts[place] {
         Inst::Store { value, .. } => is_fresh(view, *value),
-        Inst::Call(_) | Inst::Invoke { .. } => filled_out_pointers(view, place).contains(&cell),
+        Inst::Call(_) | Inst::Invoke { .. } => {
+            filled_out_pointers(view, place).contains(&cell) || is_cleared_by_callee(view, place, cell)
+        }
         inst => cleared(view, inst).is_some_and(|(at, _)| at.base == cell.base),
     }
 }

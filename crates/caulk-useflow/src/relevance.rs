@@ -23,6 +23,8 @@ pub(crate) fn is_relevant(body: &Body, calls_matter: bool) -> bool {
                 let is_given = |address: InstId| matches!(root_of(body, address), Inst::Param { .. });
                 copies_pointer(body, *len) && is_given(*to) && is_given(*from)
             }
+            // A structure that is cleared as a whole.
+            Inst::Fill { dst: Operand::Value(to), .. } => matches!(root_of(body, *to), Inst::Param { .. }),
             Inst::Unknown { .. } => true,
             _ => false,
         })

@@ -38,6 +38,7 @@ use crate::private_fields::lost_with_structures;
 use crate::relevance::{is_impure, is_relevant};
 use crate::shelves::empties_container;
 use crate::slot_table::SlotTable;
+use crate::statics::overwritten_statics;
 use crate::summarize::{Report, World, summarize};
 use crate::survey::{Survey, survey};
 use crate::table_marks::TableMarks;
@@ -148,6 +149,7 @@ fn whole_program(program: &Program, models: &Models, config: &UseflowConfig, mut
     let flows = Flows::new(program, &analysis, adopted);
     let mut of_slots = unseen_by_destructors(&world, &analysis, &table, &flows);
     of_slots.extend(config.rules.all(Rule::OverwrittenSlots, || overwritten_slots(&world, &analysis, &table, &flows)));
+    of_slots.extend(config.rules.all(Rule::OverwrittenStatics, || overwritten_statics(&world, &analysis)));
     let careless =
         config.rules.all(Rule::CarelessSetters, || careless_setters(&world, &analysis, &table, &flows, &of_slots));
     of_slots.extend(careless);

@@ -9,7 +9,7 @@ use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_program::{FuncId, TypeId};
 use caulk_rules::Rule;
-use caulk_summary::{Depth, Destination, Guard, Subject};
+use caulk_summary::{Depth, Destination, Guard, Subject, Summary};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,7 @@ use crate::maybe_ended::may_end;
 use crate::objects::is_out_pointer;
 use crate::released::Released;
 use crate::shelves::{ShelfUse, note_shelves};
+use crate::statics::{StaticUse, static_use};
 use crate::traffic::{Traffic, traffic};
 
 /// A field of a structure.
@@ -58,10 +59,14 @@ pub struct SlotUse {
     pub by_value: Vec<TypeId>,
     /// Bytes are set to a value somewhere: a structure may be cleared.
     pub clears: bool,
+    /// A callee writes over what some structure holds.
+    pub resets: bool,
     /// How the contents of fields come and go, besides being allocated and freed.
     pub traffic: Traffic,
     /// Containers that are fields.
     pub shelves: ShelfUse,
+    /// Static pointers.
+    pub statics: StaticUse,
 }
 
 impl SlotUse {
@@ -87,14 +92,35 @@ pub struct Destroyed {
     pub touched: Vec<u64>,
     /// Some field of the structure is freed before.
     pub frees_fields: bool,
-    /// Another call that is given the structure frees something.
-    pub is_seen_to: bool,
+    /// What other calls that are given the structure, or a part of it, may free of it.
+    pub seen_to: SeenTo,
     /// Another call that is given the structure may do anything to it.
     pub is_given_away: bool,
     /// The function may have just made it.
     pub may_be_new: bool,
     /// The call that it came from, if any.
     pub found_by: Option<InstId>,
+}
+
+/// Fields of a structure that other calls see to before it is freed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SeenTo {
+    #[default]
+    Nothing,
+    /// Offsets of fields.
+    Fields(Vec<i64>),
+    Anything,
+}
+
+impl SeenTo {
+    /// Whether nothing but the function's own paths decides about a field.
+    pub(crate) fn leaves(&self, field: u64) -> bool {
+        match self {
+            SeenTo::Nothing => true,
+            SeenTo::Fields(offsets) => !offsets.contains(&(field as i64)),
+            SeenTo::Anything => false,
+        }
+    }
 }
 
 /// What the calls of a function free.
@@ -125,10 +151,12 @@ pub(crate) fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
         }
     }
     slots.clears = view.body.insts.values().any(|inst| matches!(inst, Inst::Fill { .. }));
+    slots.resets = view.calls.values().flatten().any(|effect| !effect.summary.overwritten.is_empty());
     let unit = view.program.function(view.id).unit;
     let variables = view.body.vars.values().filter(|var| var.pointee.depth == 0).filter_map(|var| var.pointee.target);
     slots.by_value = variables.map(|ty| view.program.resolve_struct(unit, ty)).collect();
     slots.traffic = traffic(view);
+    slots.statics = static_use(view);
     note_shelves(view, &mut slots.shelves);
     let freed = std::mem::take(&mut slots.freed);
     slots.destructed.retain(|slot| !freed.contains(slot));
@@ -252,18 +280,18 @@ fn destroyed(view: &mut View<'_>, call: InstId, path: &AccessPath) -> Option<Des
         return None;
     }
     let touched = touched_fields(view, ty);
-    let is_seen_to = is_seen_to_by_others(view, call, base);
+    let seen_to = seen_to_by_others(view, call, base);
     // Fields of the elements of an array have no names of their own.
     let is_array = view.values.own_field(Cell { base, offset: Offset::Any }).is_some();
     let is_moved = view.config.rules.applies(Rule::MovedStructures, is_copied_whole(view, base));
-    let is_given_away = is_array || is_moved || (is_seen_to && is_given_away(view, call, base));
+    let is_given_away = is_array || is_moved || (seen_to != SeenTo::Nothing && is_given_away(view, call, base));
     let may_be_new =
         is_kept_here(view, base) || choices(view, base).into_iter().any(|choice| is_made_here(view, choice));
     let found_by = match view.values.root(base) {
         ValueNode::Opaque(inst) => Some(inst).filter(|inst| view.body.insts[*inst].call().is_some()),
         _ => None,
     };
-    Some(Destroyed { call, ty, touched, frees_fields: false, is_seen_to, is_given_away, may_be_new, found_by })
+    Some(Destroyed { call, ty, touched, frees_fields: false, seen_to, is_given_away, may_be_new, found_by })
 }
 
 /// The structure that a call frees for certain: what an argument points to, or the variable does whose address it is given.
@@ -379,17 +407,44 @@ fn is_copied_whole(view: &View<'_>, base: ValueId) -> bool {
     })
 }
 
-/// Another call that is given the structure may free what is in it.
-fn is_seen_to_by_others(view: &View<'_>, call: InstId, base: ValueId) -> bool {
-    let given = |operand: &Operand| view.values.of_operand(*operand).is_some_and(|c| c.base == base);
-    view.body.insts.iter().any(|(inst, i)| {
-        let Some(data) = i.call().filter(|_| inst != call) else { return false };
-        if !data.args.iter().any(given) {
-            return false;
+/// What other calls that are given the structure, or a part of it, may free.
+fn seen_to_by_others(view: &View<'_>, call: InstId, base: ValueId) -> SeenTo {
+    let mut fields: Vec<i64> = Vec::new();
+    for (inst, kind) in view.body.insts.iter().filter(|(inst, _)| *inst != call) {
+        let (Some(data), Some(effect)) = (kind.call(), &view.calls[inst]) else { continue };
+        for (index, argument) in data.args.iter().enumerate() {
+            let Some(at) = view.values.of_operand(*argument).filter(|cell| cell.base == base) else { continue };
+            if effect.unknown || effect.summary.cut {
+                return SeenTo::Anything;
+            }
+            match freed_behind(&effect.summary, index as u32, at.offset) {
+                Some(found) => fields.extend(found),
+                None => return SeenTo::Anything,
+            }
         }
-        let Some(effect) = &view.calls[inst] else { return false };
-        effect.unknown || effect.summary.frees() || effect.summary.actions.iter().any(|a| a.to == Destination::Unknown)
-    })
+    }
+    fields.sort_unstable();
+    fields.dedup();
+    if fields.is_empty() { SeenTo::Nothing } else { SeenTo::Fields(fields) }
+}
+
+/// The fields through which a callee frees, or gives to unknown code, what a part of a structure holds that it is given. None: it may do so
+/// with the whole structure.
+fn freed_behind(summary: &Summary, index: u32, start: Offset) -> Option<Vec<i64>> {
+    let mut fields = Vec::new();
+    for action in &summary.actions {
+        let (Subject::Value(path), Destination::Free { .. } | Destination::Unknown) = (&action.subject, &action.to)
+        else {
+            continue;
+        };
+        if path.root == PathRoot::Param(index) {
+            match (start, path.steps.first().map(|step| step.offset)) {
+                (Offset::Known(start), Some(Offset::Known(field))) => fields.push(start + field),
+                _ => return None,
+            }
+        }
+    }
+    Some(fields)
 }
 
 /// Whether another call that is given the structure itself may do anything to it, or keeps it. What a callee does to single fields is

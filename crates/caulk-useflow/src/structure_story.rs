@@ -137,7 +137,7 @@ impl Facts<'_> {
         let is_freed = self.table.is_freed(&slot);
         if !self.world.config.rules.is_on(Rule::MissedFields) {
             "the rule `missed-fields` is switched off"
-        } else if destroyed.is_seen_to {
+        } else if !destroyed.seen_to.leaves(slot.1) {
             "another call that is given the structure frees what it holds"
         } else if comes_from_maker(self.program(), self.analysis, self.function, destroyed) {
             "the structure comes from a function that makes such structures, and may hold nothing yet"

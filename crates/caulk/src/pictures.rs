@@ -25,7 +25,7 @@ impl<'a> Pictures<'a> {
 
     /// What happens to the object of a finding in its function; None for what other functions allocate.
     pub(crate) fn of(&mut self, narrator: &Narrator<'_>, candidate: &Candidate) -> Option<StatePicture> {
-        if candidate.loss.slot().is_some() {
+        if candidate.loss.is_made_elsewhere() {
             return None;
         }
         let Analysed { program, config, analysis, .. } = self.analysed;

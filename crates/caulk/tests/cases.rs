@@ -299,7 +299,10 @@ fn found(ran: &Ran) -> Vec<Found> {
         let variable = match (candidate.loss.slot(), candidate.variable) {
             (Some(slot), None) => format!("\"{}\"", field_name(program, slot)),
             (_, Some(variable)) => format!("\"{}\"", unit.str(body.vars[variable].name)),
-            (None, None) => "unnamed".to_owned(),
+            (None, None) => match candidate.loss {
+                Loss::OverwrittenStatic(variable) => format!("\"{}\"", program.global(variable).name),
+                _ => "unnamed".to_owned(),
+            },
         };
         all.push(Found {
             spot: Spot { file, line: place.line as usize, what: format!("{kind} {variable}") },

@@ -2,7 +2,7 @@
 
 use caulk_program::Program;
 use caulk_report::overview;
-use caulk_useflow::{Candidate, Kind, Swallowed, holder_name, swallowed};
+use caulk_useflow::{Candidate, Kind, Loss, Swallowed, holder_name, swallowed};
 
 use crate::arguments::CandidatesOptions;
 use crate::error::{Error, Exit};
@@ -62,12 +62,13 @@ fn write_candidate(analysed: &Analysed, candidate: &Candidate, out: &mut Output)
     let place = body.place(candidate.place);
     let file = show::path(unit.files.get(place.file).map_or("?", |f| unit.str(*f)));
     // What a field holds is allocated elsewhere: where it was first put there.
-    let made = match (candidate.loss.slot(), candidate.chain.first()) {
-        (Some(_), Some(&(function, below))) => program.line_of(function, below),
+    let made = match (candidate.loss.is_made_elsewhere(), candidate.chain.first()) {
+        (true, Some(&(function, below))) => program.line_of(function, below),
         _ => body.place(candidate.allocation).line,
     };
-    let variable = match candidate.loss.slot() {
-        Some(slot) if candidate.variable.is_none() => field_name(program, slot),
+    let variable = match (candidate.loss, candidate.loss.slot()) {
+        (_, Some(slot)) if candidate.variable.is_none() => field_name(program, slot),
+        (Loss::OverwrittenStatic(variable), _) => program.global(variable).name.to_owned(),
         _ => holder_name(program, &analysed.analysis, candidate).unwrap_or_else(|| "(unnamed)".to_owned()),
     };
     let kind = match candidate.kind {

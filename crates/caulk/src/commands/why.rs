@@ -217,14 +217,19 @@ impl Answer<'_> {
         let mut text = Lines::default();
         let report = &self.analysed.analysis.reports[self.function];
         for candidate in report.candidates.iter().filter(|c| self.body.place(c.place).line == self.line) {
-            let Some(slot) = candidate.loss.slot() else { continue };
+            let owner = match (candidate.loss, candidate.loss.slot()) {
+                (_, Some(slot)) => field_name(program, slot),
+                (Loss::OverwrittenStatic(variable), _) => program.global(variable).name.to_owned(),
+                _ => continue,
+            };
             let source = self.source(self.line).unwrap_or_default();
             text.line(format_args!("{}: {source}", self.place(self.line)));
             let is_store = matches!(self.body.insts[candidate.place], Inst::Store { .. });
-            let owns = format!("{} owns memory elsewhere in the program, and is", field_name(program, slot));
+            let is_overwritten = is_store || matches!(candidate.loss, Loss::OverwrittenStatic(_));
+            let owns = format!("{owner} owns memory elsewhere in the program, and is");
             let how = match candidate.variable {
                 Some(_) => "taken out of a list whose nodes other code frees, and left".to_owned(),
-                None if is_store => format!("{owns} overwritten here, what it held neither freed nor moved"),
+                None if is_overwritten => format!("{owns} overwritten here, what it held neither freed nor moved"),
                 None => format!("{owns} not looked at here before its holder goes"),
             };
             let rank = if candidate.hidden { ", held back" } else { "" };
