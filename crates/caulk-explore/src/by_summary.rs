@@ -66,7 +66,7 @@ impl Machine<'_> {
             return smallvec![];
         }
         if let Some(result) = result.filter(|_| summary.counts && self.has_first_argument(&state, site))
-            && self.assume(&mut state, result, Relation::Range(1, i64::from(i32::MAX))) == Verdict::Contradiction
+            && self.assume(&mut state, result, Relation::Range(1, i64::from(i32::MAX))) == Consistency::Contradiction
         {
             return smallvec![];
         }
