@@ -107,6 +107,8 @@ pub(crate) struct Bounds {
     pub freeing_functions: usize,
     /// A longer function is no other name for a deallocator.
     pub deallocator_insts: u32,
+    /// A longer method does more than to delete its object.
+    pub deleting_method_insts: u32,
     /// Where fewer functions release a block, the two may belong together for another reason.
     pub releasing_functions: usize,
     /// Of so many functions that ask for a block one releases it itself. Where hardly any does, something else frees all blocks at once.
@@ -168,6 +170,7 @@ pub(crate) const BOUNDS: Bounds = Bounds {
     comparison_insts: 16,
     freeing_functions: 2,
     deallocator_insts: 24,
+    deleting_method_insts: 16,
     releasing_functions: 5,
     asking_functions: 8,
     table_of_allocators: 6,

@@ -106,6 +106,7 @@ mod constructed;
 mod dropped_elements;
 mod emptied;
 mod handed_elements;
+mod never_deleted;
 mod own_shelves;
 mod shelves;
 mod shown_fields;

@@ -17,6 +17,7 @@ use crate::exceptions::is_destructor_call;
 use crate::function::{Resolved, View};
 use crate::indexed::{field_of_loaded, touched_fields};
 use crate::maybe_ended::may_end;
+use crate::never_deleted::{ObjectUse, object_use};
 use crate::objects::is_out_pointer;
 use crate::released::Released;
 use crate::shelves::{ShelfUse, note_shelves};
@@ -62,6 +63,8 @@ pub struct SlotUse {
     pub traffic: Traffic,
     /// Containers that are fields.
     pub shelves: ShelfUse,
+    /// Objects that fields are set to, and objects that are deleted.
+    pub objects: ObjectUse,
 }
 
 impl SlotUse {
@@ -130,6 +133,7 @@ pub(crate) fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
     slots.by_value = variables.map(|ty| view.program.resolve_struct(unit, ty)).collect();
     slots.traffic = traffic(view);
     note_shelves(view, &mut slots.shelves);
+    slots.objects = object_use(view);
     let freed = std::mem::take(&mut slots.freed);
     slots.destructed.retain(|slot| !freed.contains(slot));
     slots.freed = [freed.as_slice(), slots.destructed.as_slice()].concat();
