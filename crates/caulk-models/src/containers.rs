@@ -64,6 +64,7 @@ const LEAVES: [&str; 14] = [
 pub fn container_member(name: &str) -> Option<Member> {
     let parts = split(name, "::");
     let (member, rest) = parts.split_last()?;
+    let member = without_tags(member);
     let (class, namespaces) = rest.split_last()?;
     // Versions of the library live in namespaces of their own: `std::__cxx11`, `std::__1`.
     let (std, versions) = namespaces.split_first()?;
@@ -91,6 +92,25 @@ pub fn container_member(name: &str) -> Option<Member> {
         (false, true) => Some(Member::Copies),
         (false, false) => None,
     }
+}
+
+/// What a map of the standard library, by its name in the source with template arguments, leads to from its keys.
+#[must_use]
+pub fn mapped_type(class: &str) -> Option<&str> {
+    let (name, arguments) = class.strip_prefix("std::")?.split_once('<')?;
+    let name = name.rsplit("::").next().unwrap_or(name);
+    let arguments = split(arguments.strip_suffix('>')?, ",");
+    MAPS.contains(&name).then(|| arguments.get(1).copied()).flatten()
+}
+
+/// The last part of a name, without the tags by which the library distinguishes its binary interfaces: `erase[abi:cxx11]`.
+#[must_use]
+pub fn member_name(name: &str) -> &str {
+    without_tags(name.rsplit("::").next().unwrap_or_default())
+}
+
+fn without_tags(member: &str) -> &str {
+    member.split("[abi:").next().unwrap_or(member)
 }
 
 /// Whether a class, by its name in the source with template arguments, is a container of pointers.

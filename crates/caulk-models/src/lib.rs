@@ -26,7 +26,7 @@ pub use attributes::{DeclAttributes, ParamAttributes};
 pub use condition::{Atom, Comparison, Condition, Operator, Success};
 pub use containers::{
     Member, container_member, is_deallocation, is_own_pointer_template, is_pointer_container, is_self_contained,
-    is_template_of,
+    is_template_of, mapped_type, member_name,
 };
 pub use error::ModelError;
 pub use family::{Family, FamilyId, Resource};

@@ -8,6 +8,8 @@ pub(crate) struct Bounds {
     pub addresses: usize,
     /// How far the type of a pointer is followed through loads that say nothing of it themselves.
     pub type_loads: u32,
+    /// Virtual calls of a chain `a->b()->c()->d()` that are looked at for the class of an object.
+    pub chained_calls: u32,
     /// Aliases of aliases: a longer chain goes round in a circle.
     pub aliases: usize,
     /// A type nested deeper is damaged.
@@ -33,6 +35,7 @@ pub(crate) const BOUNDS: Bounds = Bounds {
     casts: 64,
     addresses: 64,
     type_loads: 4,
+    chained_calls: 4,
     aliases: 16,
     nesting: 64,
     constructors: 3,

@@ -87,6 +87,8 @@ pub(crate) struct VirtualCall {
     pub method: Option<FuncId>,
     /// What the object was made as, where the same function makes it, and how far into it the call looks.
     pub made_as: Option<(TypeId, i64)>,
+    /// The virtual call whose result the object is, where nothing else tells its class: `maker->make()->run()`.
+    pub given_by: Option<Box<VirtualCall>>,
 }
 
 /// What a body told of itself.

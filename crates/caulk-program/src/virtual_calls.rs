@@ -137,6 +137,10 @@ impl VirtualTables {
             let name = class_of_method(world.units[home.unit.index()].unit.symbol(home.local))?;
             self.classes.get(&name).copied()
         });
+        let class = class.or_else(|| {
+            let (makers, is_known) = self.targets(world, call.given_by.as_deref()?);
+            self.class_given_by(world, &makers).filter(|_| is_known)
+        });
         let groups: Vec<&Group> = match class {
             Some(class) => self.groups_of[class].iter().map(|&g| &self.groups[g]).collect(),
             None => self.groups_without_identity(world, call.class),
@@ -154,6 +158,18 @@ impl VirtualTables {
         found.sort_unstable();
         found.dedup();
         (found, is_class_known)
+    }
+
+    /// The class that all functions declare their result to point to.
+    fn class_given_by(&self, world: &World<'_>, functions: &[FuncId]) -> Option<ClassId> {
+        let mut classes = functions.iter().map(|function| {
+            let home = world.linked.functions[*function];
+            let given = world.units[home.unit.index()].unit.functions[home.local].ret_pointee;
+            let ty = given.target.filter(|_| given.depth == 1)?;
+            self.of_type.get(&world.map(home.unit).structs[ty]).copied()
+        });
+        let first = classes.next()??;
+        classes.all(|class| class == Some(first)).then_some(first)
     }
 
     /// The groups of the classes that a type without identity may be: those of its name that only one unit knows.

@@ -2,6 +2,7 @@
 
 use caulk_ir::{Callee, Inst, InstId, Operand, Step, Type};
 
+use crate::bounds::BOUNDS;
 use crate::facts::VirtualCall;
 use crate::ids::{FuncId, TypeId};
 use crate::locate::{Location, Reader, Root};
@@ -9,6 +10,10 @@ use crate::virtual_calls::is_constructor;
 
 /// `(*object)[slot]`, where nothing says that `*object` is anything but the table of virtual functions.
 pub(crate) fn virtual_call(reader: &Reader<'_>, id: FuncId, target: Operand) -> Option<VirtualCall> {
+    call_in_chain(reader, id, target, BOUNDS.chained_calls)
+}
+
+fn call_in_chain(reader: &Reader<'_>, id: FuncId, target: Operand, depth: u32) -> Option<VirtualCall> {
     let body = reader.body;
     let load = |operand: Operand| match &body.insts[operand.value()?] {
         Inst::Load { ty: Type::Ptr, address, .. } => Some(*address),
@@ -37,7 +42,18 @@ pub(crate) fn virtual_call(reader: &Reader<'_>, id: FuncId, target: Operand) -> 
     let method = matches!(location.root, Root::Value(v) if is_this(v) && location.offset == 0).then_some(id);
     let class = object_class(reader, object);
     let made_as = made_as(reader, &location).map(|ty| (ty, location.offset));
-    Some(VirtualCall { slot: u32::try_from(slot).ok()?, class, method, made_as })
+    let is_unknown = class.is_none() && method.is_none();
+    let given_by = if is_unknown { giver(reader, id, object, depth).map(Box::new) } else { None };
+    Some(VirtualCall { slot: u32::try_from(slot).ok()?, class, method, made_as, given_by })
+}
+
+/// The virtual call whose result an object is.
+fn giver(reader: &Reader<'_>, id: FuncId, object: Operand, depth: u32) -> Option<VirtualCall> {
+    let depth = depth.checked_sub(1)?;
+    match reader.body.insts[object.value()?].call()?.callee {
+        Callee::Indirect(target) => call_in_chain(reader, id, target, depth),
+        _ => None,
+    }
 }
 
 /// The class whose constructor this function calls on the object; none where it calls several.

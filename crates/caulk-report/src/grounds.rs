@@ -47,6 +47,7 @@ fn of_ground(ground: Ground) -> &'static str {
         Ground::OthersFreeIt => "other functions that free the structure free the field as well",
         Ground::AgreedFields => "all other functions that free the structure free the field as well",
         Ground::LeftByDestructor => "the class alone owns what the field holds, and its destructor leaves it",
+        Ground::NeverDeleted => "nothing in the program deletes such an object, and the destructor leaves the field",
         Ground::LeftElements => "the class alone owns the elements, and its destructor leaves them",
         Ground::DroppedElements => "the destructor frees the elements one by one, this method does not",
         Ground::EmptiedMember => "the class alone owns what the field holds, and this method has used it",

@@ -111,6 +111,8 @@ pub(crate) struct Bounds {
     pub callers_for_each_freeing: usize,
     /// A longer function is no other name for a deallocator.
     pub deallocator_insts: u32,
+    /// A longer method does more than to delete its object.
+    pub deleting_method_insts: u32,
     /// Where fewer functions release a block, the two may belong together for another reason.
     pub releasing_functions: usize,
     /// Of so many functions that ask for a block one releases it itself. Where hardly any does, something else frees all blocks at once.
@@ -174,6 +176,7 @@ pub(crate) const BOUNDS: Bounds = Bounds {
     setting_cases: 3,
     callers_for_each_freeing: 4,
     deallocator_insts: 24,
+    deleting_method_insts: 16,
     releasing_functions: 5,
     asking_functions: 8,
     table_of_allocators: 6,

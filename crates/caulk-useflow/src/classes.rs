@@ -18,10 +18,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::adopted::Adopted;
 use crate::algorithms::taken_by_algorithms;
+use crate::bounds::BOUNDS;
 use crate::candidate::{Candidate, Loss};
 use crate::destructors::stays;
 use crate::ground::Ground;
 use crate::handed_elements::adopted_elements;
+use crate::never_deleted::Undeleted;
 use crate::own_shelves::{embedded_class, is_array_field};
 use crate::schedule::Analysis;
 use crate::shelves::{holds_pointers_to, may_hold};
@@ -45,6 +47,7 @@ pub(crate) struct Flows {
     /// Classes of which some method deletes its own object.
     self_deleting: FxHashSet<TypeId>,
     shelves: Shelves,
+    undeleted: Undeleted,
     /// Fields that functions return whose results something may end or keep.
     given: FxHashSet<Slot>,
 }
@@ -128,6 +131,7 @@ impl Flows {
             returned: slots().flat_map(|s| s.traffic.returned.iter().copied()).collect(),
             ended: slots().flat_map(|s| s.maybe_ended.iter().copied()).collect(),
             shelves: Shelves::new(program, analysis, &self_deleting),
+            undeleted: Undeleted::new(program, analysis),
             given: given_by_results(analysis),
             self_deleting,
         }
@@ -188,6 +192,11 @@ impl Flows {
         (!is_shared).then_some(*origin)
     }
 
+    /// Whether elements of a container may delete themselves.
+    pub(crate) fn may_go(&self, program: &Program, slot: Slot) -> bool {
+        self.shelves.loose.iter().any(|ty| may_hold(program, slot, *ty))
+    }
+
     /// Whether code that nothing tells of may have the contents of a field.
     pub(crate) fn is_taken(&self, slot: Slot) -> bool {
         self.taken.contains(&slot)
@@ -220,7 +229,7 @@ fn releasing_template(program: &Program, analysis: &Analysis, function: FuncId) 
 }
 
 /// A class and all that it inherits from.
-fn with_bases(program: &Program, ty: TypeId) -> Vec<TypeId> {
+pub(crate) fn with_bases(program: &Program, ty: TypeId) -> Vec<TypeId> {
     let mut found = vec![ty];
     let mut at = 0;
     while let Some(&ty) = found.get(at) {
@@ -243,7 +252,19 @@ fn deletes_itself(program: &Program, analysis: &Analysis, function: FuncId) -> O
             matches!(&action.subject, Subject::Value(path) if path.root == PathRoot::Param(0) && path.steps.is_empty());
         is_this && matches!(action.to, Destination::Free { .. })
     });
-    frees_this.then(|| class_of(program, function)).flatten()
+    let class = frees_this.then(|| class_of(program, function)).flatten();
+    class.filter(|class| !is_told_to(program, function, *class))
+}
+
+/// Whether a method only deletes its object, where others tell it to: `void destroy() { delete this; }` is a name for `delete`.
+fn is_told_to(program: &Program, method: FuncId, class: TypeId) -> bool {
+    let is_kin = |caller: FuncId| {
+        class_of(program, caller).is_some_and(|other| {
+            with_bases(program, other).contains(&class) || with_bases(program, class).contains(&other)
+        })
+    };
+    let mut callers = program.callers(method).peekable();
+    program.body_size(method).1 <= BOUNDS.deleting_method_insts && callers.peek().is_some() && !callers.any(is_kin)
 }
 
 /// The class whose method a function is.
@@ -315,14 +336,18 @@ fn of_destructor(
     let frees = |slot: &Slot| analysis.reports[function].slots.freed.contains(slot);
     let mut shelves = flows.shelves.left(program, ty);
     shelves.retain(|(slot, _)| !is_array_field(program, *slot) || frees(slot));
-    if fields.is_empty() && shelves.is_empty() {
+    let frees_others = |slot: Slot| analysis.reports[function].slots.freed.iter().any(|freed| freed.0 == slot.0);
+    let is_other = |slot: Slot| !fields.iter().any(|(known, _)| *known == slot);
+    let mut undeleted = flows.undeleted.fields_of(program, ty);
+    let ends = |slot: Slot| frees_others(slot) || flows.undeleted.may_be_deleted(program, ty);
+    undeleted.retain(|(slot, _)| is_other(*slot) && ends(*slot) && !flows.foreign.contains(slot));
+    if fields.is_empty() && shelves.is_empty() && undeleted.is_empty() {
         return Vec::new();
     }
     let Some(body) = program.body(function) else { return Vec::new() };
     let Some(end) = body.insts.iter().find(|(_, inst)| matches!(inst, Inst::Return { .. })).map(|(id, _)| id) else {
         return Vec::new();
     };
-    let frees_others = |slot: Slot| analysis.reports[function].slots.freed.iter().any(|freed| freed.0 == slot.0);
     let is_suspect = |slot: Slot| {
         let is_shown = || frees_others(slot) && flows.is_only_shown(program, slot);
         flows.is_private(program, slot) || world.config.rules.applies(Rule::ShownFields, is_shown())
@@ -334,6 +359,12 @@ fn of_destructor(
         Candidate::of_structure(function, end, Loss::MissedByDestructor(slot), origin, Some(Ground::LeftElements))
     };
     let mut found: Vec<Candidate> = shelves.into_iter().map(lost).collect();
+    let rules = &world.config.rules;
+    undeleted.retain(|(slot, _)| is_left(&mut summarizer, *slot) && rules.applies(Rule::UndeletedClasses, true));
+    let left = |(slot, origin)| {
+        Candidate::of_structure(function, end, Loss::MissedByDestructor(slot), origin, Some(Ground::NeverDeleted))
+    };
+    found.extend(undeleted.into_iter().map(left));
     for &(slot, origin) in suspects {
         if is_left(&mut summarizer, slot) {
             // Freed by a method that leaves the object alive: its users may be meant to call that first. And a destructor that frees

@@ -5,7 +5,7 @@
 use crate::summarize::Report;
 use caulk_ir::{EntityVec, Type};
 use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
-use caulk_models::{Member, container_member, is_self_contained};
+use caulk_models::{Member, container_member, is_self_contained, member_name};
 use caulk_program::{FuncId, Program};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary, Throws};
 
@@ -63,7 +63,7 @@ pub(crate) fn hide_own_memory(program: &Program, function: FuncId, report: &mut 
     summary.blocks = EntityVec::new();
     report.candidates.clear();
     // Positions that are given to `substr` and its like were mostly found in the same string.
-    let member = info.name.rsplit("::").next().unwrap_or_default();
+    let member = member_name(info.name);
     if !["at", "_M_range_check"].contains(&member) {
         summary.throws = Throws::No;
     }

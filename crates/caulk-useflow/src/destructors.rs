@@ -167,7 +167,9 @@ fn is_element_buffer(program: &Program, function: FuncId, destroyed: &Destroyed)
     let site = program.call_site(function, destroyed.call);
     let holds = |target: &FuncId| {
         let container = class_of(program, *target).map(|class| program.type_name(class));
-        is_self_contained(program.function(*target).name)
+        let name = program.function(*target).name;
+        is_self_contained(name)
+            || is_deallocation(name)
             || container.is_some_and(|name| is_template_of(name, program.type_name(destroyed.ty)))
     };
     is_deallocation(program.function(function).name)

@@ -1,7 +1,7 @@
 //! Containers of pointers that are fields, emptied by a method that frees none of the elements: `items.clear()`.
 //!
 //! The destructor of the class frees them, so they are the container's own. A method that empties the container without having looked at its
-//! elements loses them, unless its callers have seen to them before.
+//! elements loses them, unless its callers have seen to them before. So does one that looks an element up, takes it out, and does nothing else with it.
 
 use caulk_program::{FuncId, Program, is_destructor};
 use rustc_hash::FxHashSet;
@@ -10,45 +10,82 @@ use crate::candidate::{Candidate, Loss};
 use crate::classes::{Flows, class_of};
 use crate::ground::Ground;
 use crate::schedule::Analysis;
+use crate::shelves::ShelfUse;
 use crate::slots::Slot;
 
 pub(crate) fn dropped_elements(program: &Program, analysis: &Analysis, flows: &Flows) -> Vec<Candidate> {
-    let uses = || analysis.reports.iter().map(|(function, report)| (function, &report.slots.shelves));
-    let looks = |function: FuncId, slot: &Slot| analysis.reports[function].slots.shelves.looked.contains(slot);
-    let is_own_destructor = |function: FuncId, slot: &Slot| {
-        is_destructor(program.function(function).symbol) && class_of(program, function) == Some(slot.0)
-    };
-    let mut ended: FxHashSet<Slot> = FxHashSet::default();
-    // Where some other function frees elements and leaves the container as it is, others are meant to empty it.
-    let mut left_stale: FxHashSet<Slot> = FxHashSet::default();
-    for (function, shelves) in uses() {
-        for slot in &shelves.released {
-            match is_own_destructor(function, slot) {
-                true => ended.insert(*slot),
-                false => left_stale.insert(*slot),
-            };
-        }
-    }
-    let is_lost = |function: FuncId, slot: &Slot| {
-        // Those may have freed the elements, or put them elsewhere.
-        let is_seen_around = program.callers(function).any(|caller| looks(caller, slot))
-            || program.callees(function).any(|callee| looks(callee, slot));
-        ended.contains(slot) && !left_stale.contains(slot) && !is_seen_around
-    };
+    let around = Around::new(program, analysis);
     let mut found = Vec::new();
-    for (function, shelves) in uses() {
-        let is_end = is_destructor(program.function(function).symbol);
-        for (slot, call) in shelves.dropped.iter().filter(|_| !is_end) {
-            if let Some(origin) = flows.own_elements(*slot).filter(|_| is_lost(function, slot)) {
-                found.push(Candidate::of_structure(
-                    function,
-                    *call,
-                    Loss::Unlinked(*slot),
-                    origin,
-                    Some(Ground::DroppedElements),
-                ));
+    for (function, shelves) in analysis.reports.iter().map(|(function, report)| (function, &report.slots.shelves)) {
+        if is_destructor(program.function(function).symbol) {
+            continue;
+        }
+        let dropped = shelves.dropped.iter().filter(|(slot, _)| !around.sees_to(function, slot));
+        let removed = shelves.removed.iter().filter(|(slot, _)| !around.sees_to_one(function, slot));
+        for (slot, call) in dropped.chain(removed).filter(|(slot, _)| around.is_ended(slot)) {
+            if let Some(origin) = flows.own_elements(*slot).filter(|_| !flows.may_go(program, *slot)) {
+                let loss = Loss::Unlinked(*slot);
+                found.push(Candidate::of_structure(function, *call, loss, origin, Some(Ground::DroppedElements)));
             }
         }
     }
     found
+}
+
+/// What other functions do with elements of containers.
+struct Around<'a> {
+    program: &'a Program,
+    analysis: &'a Analysis,
+    /// Containers whose elements the destructor of their class frees.
+    ended: FxHashSet<Slot>,
+    /// Those of which some other function frees elements and leaves the container as it is: others are meant to empty it.
+    left_stale: FxHashSet<Slot>,
+}
+
+impl<'a> Around<'a> {
+    fn new(program: &'a Program, analysis: &'a Analysis) -> Self {
+        let mut around = Self { program, analysis, ended: FxHashSet::default(), left_stale: FxHashSet::default() };
+        for (function, report) in analysis.reports.iter() {
+            let shelves = &report.slots.shelves;
+            for slot in &shelves.released {
+                if around.is_end_of(function, slot) {
+                    around.ended.insert(*slot);
+                } else if !shelves.emptied.contains(slot) {
+                    around.left_stale.insert(*slot);
+                }
+            }
+        }
+        around
+    }
+
+    /// Whether a function is the destructor of a container's class, or a method that only leaves the work to another one.
+    fn is_end_of(&self, function: FuncId, slot: &Slot) -> bool {
+        let is_own =
+            |f: FuncId| is_destructor(self.program.function(f).symbol) && class_of(self.program, f) == Some(slot.0);
+        is_own(function) || self.program.callers(function).any(is_own)
+    }
+
+    fn is_ended(&self, slot: &Slot) -> bool {
+        self.ended.contains(slot) && !self.left_stale.contains(slot)
+    }
+
+    fn shelves(&self, function: FuncId) -> &ShelfUse {
+        &self.analysis.reports[function].slots.shelves
+    }
+
+    /// Whether functions around one may have freed the elements of a container before, or put them elsewhere.
+    fn sees_to(&self, function: FuncId, slot: &Slot) -> bool {
+        let uses = |other: FuncId| {
+            let shelves = self.shelves(other);
+            shelves.released.contains(slot) || shelves.taken.contains(slot)
+        };
+        self.program.callers(function).any(|caller| self.shelves(caller).looked.contains(slot))
+            || self.program.callees(function).any(uses)
+    }
+
+    /// The same of one element, which a caller may have looked up by another function.
+    fn sees_to_one(&self, function: FuncId, slot: &Slot) -> bool {
+        let finds = |caller: FuncId| self.program.callees(caller).any(|f| self.shelves(f).returned.contains(slot));
+        self.sees_to(function, slot) || self.program.callers(function).any(finds)
+    }
 }

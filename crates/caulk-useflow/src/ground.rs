@@ -47,6 +47,8 @@ pub enum Ground {
     AgreedFields,
     /// The destructor leaves the field, and the class alone owns it.
     LeftByDestructor,
+    /// The destructor leaves the field, and nothing in the program deletes such an object.
+    NeverDeleted,
     /// The destructor leaves the elements of a container.
     LeftElements,
     /// The destructor frees the elements that this method drops.

@@ -110,6 +110,7 @@ mod constructed;
 mod dropped_elements;
 mod emptied;
 mod handed_elements;
+mod never_deleted;
 mod own_shelves;
 mod shelves;
 mod shown_fields;

@@ -4,7 +4,7 @@ use caulk_ir::{Body, Inst, InstId, Operand, Type};
 use caulk_program::{FuncId, Program};
 use caulk_summary::Summary;
 
-use crate::summarize::copies_pointer;
+use crate::summarize::{copies_pointer, is_kept_size};
 
 /// Whether a function can matter at all: it calls something with an effect, or moves pointers it was given.
 pub(crate) fn is_relevant(body: &Body, calls_matter: bool) -> bool {
@@ -18,10 +18,11 @@ pub(crate) fn is_relevant(body: &Body, calls_matter: bool) -> bool {
             Inst::Return { value: Some(Operand::Value(v)) } => {
                 matches!(body.insts[*v].result_type(), Type::Ptr | Type::Aggregate(_))
             }
-            // A smart pointer that is moved.
+            // A smart pointer that is moved, or an element of a size that a field says.
             Inst::Copy { dst: Operand::Value(to), src: Operand::Value(from), len } => {
                 let is_given = |address: InstId| matches!(root_of(body, address), Inst::Param { .. });
-                copies_pointer(body, *len) && is_given(*to) && is_given(*from)
+                let is_moved = copies_pointer(body, *len) && is_given(*to);
+                is_given(*from) && (is_moved || is_kept_size(body, *len))
             }
             // A structure that is cleared as a whole.
             Inst::Fill { dst: Operand::Value(to), .. } => matches!(root_of(body, *to), Inst::Param { .. }),

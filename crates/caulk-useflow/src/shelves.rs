@@ -5,17 +5,19 @@
 
 use caulk_ir::{Inst, InstId, Operand, Type};
 use caulk_memory::{Cell, Offset, PathRoot, ValueId, ValueNode};
-use caulk_models::{Member, container_member};
+use caulk_models::{Member, container_member, mapped_type, member_name};
 use caulk_program::{FuncId, Program, TypeId};
 use caulk_rules::Rule;
 use caulk_summary::{Destination, Subject};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
+use crate::classes::class_of;
 use crate::function::View;
 use crate::handed_elements::{added_parameter, handed_over};
 use crate::own_shelves::{
-    ArrayUse, OwnUse, array_field, array_use, container_around, fills_other_container, is_array_field, own_member,
+    ArrayUse, OwnUse, array_field, array_use, container_around, embedded_class, fills_other_container, is_array_field,
+    own_member,
 };
 use crate::slots::{Slot, type_at};
 
@@ -48,6 +50,10 @@ pub struct ShelfUse {
     pub freed_types: Vec<TypeId>,
     /// Calls that empty a container whose elements the function does not look at.
     pub dropped: Vec<(Slot, InstId)>,
+    /// Calls that take elements out of a container which the function found there and does nothing with.
+    pub removed: Vec<(Slot, InstId)>,
+    /// Containers that the function takes elements out of.
+    pub emptied: Vec<Slot>,
 }
 
 /// The container that alone holds an object somewhere in a structure, if the function comes by one container of it only.
@@ -90,6 +96,7 @@ pub(crate) fn note_shelves(view: &mut View<'_>, shelves: &mut ShelfUse) {
     (shelves.handed, shelves.lent) = handed_over(view);
     shelves.foreign = sorted(foreign.into_iter().chain(arrays.foreign).collect());
     let looked = calls.iter().filter(|call| call.looks_in()).map(|call| call.slot);
+    let arrays_looked: FxHashSet<Slot> = arrays.looked.iter().copied().collect();
     let looks: FxHashSet<Slot> = looked.chain(arrays.looked).collect();
     let takes_out = |slot: &Slot| calls.iter().any(|c| c.slot == *slot && c.takes_out);
     let mut ended_results = Vec::new();
@@ -105,9 +112,22 @@ pub(crate) fn note_shelves(view: &mut View<'_>, shelves: &mut ShelfUse) {
     shelves.taken = sorted(taken.collect());
     shelves.released = sorted(looks.iter().copied().filter(frees).collect());
     shelves.looked = sorted(looks.iter().copied().collect());
-    let is_dropped = |call: &&ShelfCall| call.empties && !looks.contains(&call.slot) && !moves && !ends(call.slot);
-    shelves.dropped = sorted(calls.iter().filter(is_dropped).map(|call| (call.slot, call.inst)).collect());
     let returns_pointer = view.program.function(view.id).declaration.signature.ret == Type::Ptr;
+    let stays = |call: &&ShelfCall| !moves && !ends(call.slot);
+    let is_looked_at = |call: &ShelfCall| {
+        let is_same = |other: &ShelfCall| other.slot == call.slot && other.base == call.base && other.looks_in();
+        calls.iter().any(is_same) || arrays_looked.contains(&call.slot)
+    };
+    let is_dropped = |call: &&ShelfCall| call.empties && !is_looked_at(call) && stays(call);
+    shelves.dropped = sorted(calls.iter().filter(is_dropped).map(|call| (call.slot, call.inst)).collect());
+    let is_given = |slot: Slot| returns_pointer || takes_element(view, slot) || stores_found(view);
+    let is_removed = |call: &&ShelfCall| {
+        let goes = call.takes_out || call.empties && is_looked_at(call);
+        goes && stays(call) && !is_given(call.slot) && !calls.iter().any(ShelfCall::puts_in)
+    };
+    let removed = calls.iter().filter(is_removed).map(|call| (call.slot, call.inst));
+    shelves.removed = sorted(removed.filter(|call| !shelves.dropped.contains(call)).collect());
+    shelves.emptied = sorted(calls.iter().filter(|c| c.takes_out || c.empties).map(|c| c.slot).collect());
     shelves.returned = sorted(looks.into_iter().filter(|_| returns_pointer).collect());
     shelves.shown = sorted(escaping(view).into_iter().chain(arrays.shown).collect());
     shelves.freed_types = sorted(ended.iter().filter(|(_, freed)| *freed).filter_map(|(ty, _)| *ty).collect());
@@ -126,6 +146,8 @@ pub(crate) fn may_hold(program: &Program, slot: Slot, ty: TypeId) -> bool {
 
 /// Whether a container, by the names of the types, is one of pointers to a structure.
 pub(crate) fn holds_pointers_to(container: &str, element: &str) -> bool {
+    // The keys of a map are not what it holds.
+    let container = mapped_type(container).unwrap_or(container);
     container.contains(&format!("{element} *")) || container.contains(&format!("{element}*"))
 }
 
@@ -170,7 +192,7 @@ pub(crate) fn empties_container(program: &Program, function: FuncId) -> bool {
     program.call_sites(function).iter().any(|site| match program.targets(site) {
         [target] => {
             let name = program.function(*target).name;
-            is_emptying(name.rsplit("::").next().unwrap_or_default()) && container_member(name).is_some()
+            is_emptying(member_name(name)) && container_member(name).is_some()
         }
         _ => false,
     })
@@ -195,12 +217,53 @@ fn std_calls<'v>(view: &'v View<'_>) -> impl Iterator<Item = ShelfCall> + 'v {
         let [target] = view.program.targets(site) else { return None };
         let name = view.program.function(*target).name;
         let member = container_member(name)?;
-        let cell = view.values.of_operand(view.argument(site.inst, 0)?)?;
-        let slot = view.values.own_field(cell)?;
-        let last = name.rsplit("::").next().unwrap_or_default();
+        let object = view.argument(site.inst, 0)?;
+        let cell = view.values.of_operand(object)?;
+        let slot = view.values.own_field(cell).or_else(|| got(view, object))?;
+        let last = member_name(name);
         let takes_out = last.starts_with("pop") || last == "erase";
         let (is_index, empties) = (last == "operator[]", is_emptying(last));
         Some(ShelfCall { base: cell.base, slot, member, takes_out, is_index, empties, inst: site.inst })
+    })
+}
+
+/// The field whose address a getter of the class has given: `group.members().size()`.
+fn got(view: &View<'_>, object: Operand) -> Option<Slot> {
+    let call = object.value().filter(|value| view.body.insts[*value].call().is_some())?;
+    let site = view.program.call_site(view.id, call)?;
+    let [getter] = view.program.targets(site) else { return None };
+    let (0, Offset::Known(offset)) = view.calls[call].as_ref()?.summary.result_inside? else { return None };
+    let slot = (class_of(view.program, *getter)?, u64::try_from(offset).ok()?);
+    embedded_class(view.program, slot).map(|_| slot)
+}
+
+/// Whether all that a function does with a container is to give its address, to callers that are all known.
+fn is_getter(view: &View<'_>) -> bool {
+    let info = view.program.function(view.id);
+    !info.address_taken && view.body.insts.values().all(|inst| inst.call().is_none())
+}
+
+/// Whether the function may have been given elements of a container, or a place in it: its callers see to them.
+fn takes_element(view: &View<'_>, slot: Slot) -> bool {
+    let info = view.program.function(view.id);
+    let is_method = class_of(view.program, view.id) == Some(slot.0);
+    info.declaration.params.iter().skip(usize::from(is_method)).any(|param| {
+        let Some(ty) = param.pointee.target.map(|ty| view.program.resolve_struct(info.unit, ty)) else {
+            return param.pointee.depth > 0 && !param.pointee.is_const;
+        };
+        may_hold(view.program, slot, ty) || view.program.type_name(ty).contains("iterator")
+    })
+}
+
+/// Whether the function stores a pointer that it has read from memory somewhere else.
+fn stores_found(view: &View<'_>) -> bool {
+    view.body.insts.values().any(|inst| match inst {
+        Inst::Store { value, address, .. } => {
+            let holder = view.values.of_operand(*address).map(|cell| view.values.node(cell.base));
+            let is_local = matches!(holder, Some(ValueNode::Local(_)));
+            !is_local && view.body.operand_type(*value) == Type::Ptr && is_found(view, *value)
+        }
+        _ => false,
     })
 }
 
@@ -277,13 +340,17 @@ fn fills_another(view: &View<'_>) -> bool {
 /// Containers whose address leaves the function other than as the object of their own members.
 fn escaping(view: &View<'_>) -> Vec<Slot> {
     let container = |operand: Operand| {
-        let slot = view.values.own_field(view.values.of_operand(operand)?)?;
-        let field = view.program.type_info(slot.0).fields.iter().find(|field| field.offset == slot.1)?;
-        field.embedded().map(|_| slot)
+        // The address of an object is also that of its first field.
+        let names_field = matches!(view.body.insts[operand.value()?], Inst::Address { .. });
+        let field = view.values.own_field(view.values.of_operand(operand)?).filter(|_| names_field);
+        let slot = field.or_else(|| got(view, operand))?;
+        embedded_class(view.program, slot).map(|_| slot)
     };
     let mut found = Vec::new();
+    let is_getter = is_getter(view);
     for (id, inst) in view.body.insts.iter() {
         match inst {
+            Inst::Return { value: Some(_) } if is_getter => {}
             Inst::Return { value: Some(value) } => found.extend(container(*value)),
             Inst::Store { value, .. } => found.extend(container(*value)),
             _ => {

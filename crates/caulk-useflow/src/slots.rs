@@ -17,6 +17,7 @@ use crate::exceptions::is_destructor_call;
 use crate::function::{Resolved, View};
 use crate::indexed::{field_of_loaded, touched_fields};
 use crate::maybe_ended::may_end;
+use crate::never_deleted::{ObjectUse, object_use};
 use crate::objects::is_out_pointer;
 use crate::released::Released;
 use crate::shelves::{ShelfUse, note_shelves};
@@ -67,6 +68,8 @@ pub struct SlotUse {
     pub shelves: ShelfUse,
     /// Static pointers.
     pub statics: StaticUse,
+    /// Objects that fields are set to, and objects that are deleted.
+    pub objects: ObjectUse,
 }
 
 impl SlotUse {
@@ -158,6 +161,7 @@ pub(crate) fn freed_slots(view: &mut View<'_>, slots: &mut SlotUse) {
     slots.traffic = traffic(view);
     slots.statics = static_use(view);
     note_shelves(view, &mut slots.shelves);
+    slots.objects = object_use(view);
     let freed = std::mem::take(&mut slots.freed);
     slots.destructed.retain(|slot| !freed.contains(slot));
     slots.freed = [freed.as_slice(), slots.destructed.as_slice()].concat();

@@ -6,6 +6,7 @@ use caulk_program::TypeId;
 use caulk_summary::{Action, Destination, Guard, Subject};
 
 use super::Summarizer;
+use crate::bounds::BOUNDS;
 use crate::facts::number_of;
 use crate::function::View;
 use crate::slots::structures_at;
@@ -27,13 +28,15 @@ impl Summarizer<'_> {
                 continue;
             }
             let Some(path) = given_by(&mut self.view, from.base) else { continue };
-            if !has_pointers(&self.view, from.base) {
+            let is_structure = has_pointers(&self.view, from.base);
+            if !is_structure && !is_element(&self.view, from.base, *len) {
                 continue;
             }
             let action = Action {
                 subject: Subject::Value(path.then(Offset::Any, None)),
                 to: Destination::Keep,
-                guard: Guard::Hidden,
+                // Callers follow what becomes of an element through functions in between.
+                guard: if is_structure { Guard::Hidden } else { Guard::Always },
             };
             if !self.report.summary.actions.contains(&action) {
                 self.report.summary.actions.push(action);
@@ -75,6 +78,29 @@ fn passed_on(view: &mut View<'_>, call: InstId) -> Option<ValueId> {
     let Subject::Value(path) = &first.subject else { return None };
     let path = path.clone();
     view.resolve_value(call, &path)
+}
+
+/// Whether a parameter that may point to anything is copied by a size that is kept in memory: `memcpy(at(n), item, array->element_size)`. The
+/// element may be a pointer.
+fn is_element(view: &View<'_>, base: ValueId, length: Operand) -> bool {
+    let ValueNode::Param(index) = view.values.node(base) else { return false };
+    let params = &view.program.function(view.id).declaration.params;
+    let is_untyped = params.get(index as usize).is_some_and(|p| p.pointee.depth == 1 && p.pointee.target.is_none());
+    is_untyped && is_kept_size(view.body, length)
+}
+
+/// Whether a size was read from memory as it is.
+pub(crate) fn is_kept_size(body: &Body, size: Operand) -> bool {
+    from_memory(body, size, BOUNDS.casts)
+}
+
+fn from_memory(body: &Body, number: Operand, depth: usize) -> bool {
+    let (Some(value), Some(depth)) = (number.value(), depth.checked_sub(1)) else { return false };
+    match &body.insts[value] {
+        Inst::Load { .. } => true,
+        Inst::Cast { value, .. } => from_memory(body, *value, depth),
+        _ => false,
+    }
 }
 
 /// Whether a structure that a value points to has pointers: a copy of mere numbers holds none.

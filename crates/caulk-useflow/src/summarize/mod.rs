@@ -43,7 +43,7 @@ mod results;
 mod stored;
 mod views;
 
-pub(crate) use copied::{copied_pointer, copies_pointer};
+pub(crate) use copied::{copied_pointer, copies_pointer, is_kept_size};
 pub(crate) use ends::Fate;
 
 /// What stage one found out about a function.

@@ -18,7 +18,9 @@ impl Summarizer<'_> {
         let view = &self.view;
         let result = view.values.of_inst(object.call)?.base;
         let [address] = self.stores_of(object.call)[..] else { return None };
-        if object.first.own != Some(result) || self.goes_elsewhere(object.call) {
+        // What the callee keeps itself is not the field's.
+        let is_kept = !object.first.cells.is_empty();
+        if object.first.own != Some(result) || is_kept || self.goes_elsewhere(object.call) {
             return None;
         }
         let cell = view.values.of_operand(address)?;
