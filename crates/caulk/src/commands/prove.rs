@@ -21,8 +21,6 @@ use crate::progress;
 pub(crate) fn run(options: &ProveOptions) -> Result<Exit, Error> {
     let models = Models::with_files(&options.models.models)?;
     let mut read = input::read(&options.input)?;
-    // Nothing is proved by what is only likely.
-    read.settled.clear();
     let program = input::link(&mut read, &options.input)?;
     let is_wanted = |f: &FuncId| program.has_body(*f) && read.is_wanted(&program, *f);
     let mut functions: Vec<FuncId> = program.functions().filter(is_wanted).collect();

@@ -15,8 +15,6 @@ pub(crate) fn run(options: &QueryOptions) -> Result<Exit, Error> {
     let place = parse(&options.place)?;
     let models = Models::with_files(&options.models.models)?;
     let mut read = input::read(&options.input)?;
-    // Nothing is proved by what is only likely.
-    read.settled.clear();
     let program = input::link(&mut read, &options.input)?;
     let functions = find(&program, &place);
     if functions.is_empty() {

@@ -113,6 +113,11 @@ const EXCEPTIONS: &[Exception] = &[
         },
     },
     Exception {
+        name: "a buffer is put into the caller's memory twice: the second copy of the structure writes over the first",
+        is_missed: true,
+        covers: |function, _| function.steps().into_iter().filter(|step| matches!(step, Step::BufferOut)).count() > 1,
+    },
+    Exception {
         name: "many pushes in one function, inlined: over budget",
         is_missed: true,
         covers: |function, form| {
