@@ -38,6 +38,36 @@ pub(crate) fn defined<'w>(text: &str, wanted: &BTreeSet<&'w str>) -> BTreeSet<&'
     found
 }
 
+/// The names among `wanted` that the text seems to assign, or whose address it takes, macros included. A member `x.name`
+/// counts too: better one too many.
+pub(crate) fn written<'w>(text: &str, wanted: &BTreeSet<&'w str>) -> BTreeSet<&'w str> {
+    let tokens: Vec<Token<'_>> = Tokens { keeps_directives: true, ..Tokens::new(text) }.collect();
+    let mark = |at: Option<usize>| match at.and_then(|i| tokens.get(i)) {
+        Some(Token::Mark(byte)) => *byte,
+        _ => 0,
+    };
+    let mut found = BTreeSet::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let Token::Word(word) = token else { continue };
+        let Some(name) = wanted.get::<str>(word) else { continue };
+        let before = (mark(at.checked_sub(2)), mark(at.checked_sub(1)));
+        let after = (mark(Some(at + 1)), mark(Some(at + 2)), mark(Some(at + 3)));
+        let is_address = before.1 == b'&' && before.0 != b'&';
+        let is_step =
+            matches!(before, (b'+', b'+') | (b'-', b'-')) || matches!(after, (b'+', b'+', _) | (b'-', b'-', _));
+        let is_assigned = match after {
+            (b'=', next, _) => next != b'=',
+            (b'<', b'<', b'=') | (b'>', b'>', b'=') => true,
+            (b'+' | b'-' | b'*' | b'/' | b'%' | b'&' | b'|' | b'^', b'=', _) => true,
+            _ => false,
+        };
+        if is_address || is_step || is_assigned {
+            found.insert(*name);
+        }
+    }
+    found
+}
+
 /// Whether the text has a name in it, comments and literals aside.
 pub(crate) fn mentions(text: &str, name: &str) -> bool {
     // Few texts have it at all.
@@ -272,6 +302,15 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written() {
+        let all = |text| written(text, &names()).into_iter().collect::<Vec<_>>();
+        assert_eq!(all("v = 1; f += 2; g <<= 3;"), ["f", "g", "v"]);
+        assert_eq!(all("v++; --f; scan(&g);"), ["f", "g", "v"]);
+        assert_eq!(all("#define SET(x) (v = (x))"), ["v"]);
+        assert_eq!(all("if (v == 1 && f && g <= 2 && v != f) h(v, f); /* v = 1 */"), [""; 0]);
+    }
+
+    #[test]
     fn mentions_are_whole_words() {
         assert!(mentions("extern int v;", "v"));
         assert!(!mentions("extern int value; // v", "v"));
@@ -281,6 +320,7 @@ mod tests {
         #[test]
         fn no_text_is_too_odd(text in "[a-gv(){};,=\"'/*#\\\\\n &é]{0,80}") {
             defined(&text, &names());
+            written(&text, &names());
         }
     }
 }

@@ -47,7 +47,7 @@ pub use flags::{Dropped, Sanitized, Why, sanitize, without_rejected};
 pub use job::{BitcodeJob, CompileJob, Job, JobList, SkipReason, Skipped, SkippedUnit};
 pub use jobs::{Duplicates, jobs_from_database, jobs_from_sources};
 pub use language::Language;
-pub use neighbours::{Lacking, NeighbourConfig, find_neighbours};
+pub use neighbours::{Lacking, NeighbourConfig, find_neighbours, written_nearby};
 pub use record::{Recorded, record};
 pub use root::{find_database_upward, folders_upward, git_top};
 pub use split::split_response;

@@ -68,6 +68,30 @@ pub fn find_neighbours(lacking: &[Lacking], given: &[PathBuf], config: &Neighbou
     choose(found, config)
 }
 
+/// The names among `names` that some source or header of `folders` may write. Those of `read_already` are left aside: their
+/// code is known. None if there is more text than may be searched.
+pub fn written_nearby<'n>(
+    names: &BTreeSet<&'n str>,
+    folders: &BTreeSet<PathBuf>,
+    read_already: &[PathBuf],
+    config: &NeighbourConfig,
+) -> Option<BTreeSet<&'n str>> {
+    let known: BTreeSet<PathBuf> = read_already.iter().map(|path| real(path)).collect();
+    let mut budget = config.max_searched;
+    let mut found = BTreeSet::new();
+    let is_code = |kind: &Result<Language, SkipReason>| matches!(kind, Ok(_) | Err(SkipReason::Header));
+    for source in folders.iter().flat_map(|folder| files_in(folder, is_code)) {
+        if known.contains(&real(&source)) {
+            continue;
+        }
+        let text = read(&source, &mut budget)?;
+        if names.iter().any(|name| text.contains(name)) {
+            found.extend(glance::written(&text, names));
+        }
+    }
+    Some(found)
+}
+
 /// Where programs begin.
 const MAIN: &str = "main";
 
@@ -215,5 +239,22 @@ mod tests {
         assert_eq!(found(&files, &[], &NeighbourConfig { max_files: 2, ..config() }), ["a.c", "b.c"]);
         assert_eq!(found(&files, &[], &NeighbourConfig { max_bytes: 31, ..config() }), ["a.c", "c.c"]);
         assert_eq!(found(&files, &[], &NeighbourConfig { max_searched: 8, ..config() }), ["c.c"]);
+    }
+
+    #[test]
+    fn writers_that_were_not_read() {
+        let dir = tempfile::tempdir().expect("a temporary directory can be made");
+        let file = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            fs::write(&path, text).expect("writable");
+            path
+        };
+        let read = [file("a.c", "int v = 1; int w = 1; int u = 1;")];
+        file("b.c", "int f(void) { v = 2; return u == 1; }");
+        file("b.h", "#define SET(x) (w = (x))");
+        let (names, folders) = (BTreeSet::from(["u", "v", "w"]), BTreeSet::from([dir.path().to_owned()]));
+        let config = NeighbourConfig::default();
+        assert_eq!(written_nearby(&names, &folders, &read, &config), Some(BTreeSet::from(["v", "w"])));
+        assert_eq!(written_nearby(&names, &folders, &read, &NeighbourConfig { max_searched: 8, ..config }), None);
     }
 }

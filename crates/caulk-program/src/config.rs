@@ -23,6 +23,9 @@ pub struct ProgramConfig {
     /// A variable is taken to outlive the functions that set it when more functions than this may read it, directly or
     /// through what they call. What only passes a value down has a handful.
     pub max_carrier_walk: usize,
+    /// Symbols of variables that code which was not read does not write, as far as was looked. They count as those
+    /// of a whole program do.
+    pub settled_variables: Vec<String>,
     /// Which heuristics are used.
     pub rules: Rules,
 }
@@ -36,6 +39,7 @@ impl Default for ProgramConfig {
             max_programs: 4096,
             max_values: 1024,
             max_carrier_walk: 64,
+            settled_variables: Vec::new(),
             rules: Rules::default(),
         }
     }

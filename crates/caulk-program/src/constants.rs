@@ -28,16 +28,16 @@ pub(crate) struct Constants {
 }
 
 impl Constants {
-    /// `is_whole`: the writers of all variables were read.
+    /// `is_closed` tells of which variables all writers were read.
     pub(crate) fn new(
         world: &World<'_>,
         facts: &[Facts],
         variables: &Variables,
         rules: &Rules,
-        is_whole: bool,
+        is_closed: &dyn Fn(GlobalVarId) -> bool,
     ) -> Self {
         let plain = || world.globals.iter().filter(|(_, shape)| shape.is_plain);
-        let constant = |id| variables.constant(world, id, is_whole).map(|c| (id, c));
+        let constant = |id| variables.constant(world, id, is_closed(id)).map(|c| (id, c));
         let hook = |id| Some((id, variables.hook(world, id)?));
         let hooks = rules.all(Rule::Hooks, || plain().filter_map(|(id, _)| hook(id)).collect());
         let held = rules.all(Rule::Constants, || plain().filter_map(|(id, _)| constant(id)).collect());

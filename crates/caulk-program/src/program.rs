@@ -113,7 +113,12 @@ impl Program {
         let calls = Calls::new(&world, &facts, &config);
         let variables = Variables::new(&world, &facts);
         let is_whole = has_entry(&world, &config);
-        let constants = Constants::new(&world, &facts, &variables, &config.rules, is_whole);
+        let constants = Constants::new(&world, &facts, &variables, &config.rules, &|id| {
+            let global = world.global(id);
+            let unit = &world.units[linked.globals[id].unit.index()].unit;
+            let is_settled = || config.settled_variables.iter().any(|s| s == unit.str(global.symbol));
+            is_whole || config.rules.applies(Rule::SettledVariables, is_settled())
+        });
         let built = built(&world, &facts, &config.rules);
         drop(world);
         let bodies: Vec<BodyFacts> = facts.iter().flat_map(|f: &Facts| f.bodies.iter().copied()).collect();

@@ -31,6 +31,8 @@ rules! {
     // Reading and linking.
     Neighbours "neighbours"
         "Sources beside the headers of named ones are read for what they define, because a file alone leaves flags and functions unknown."
+    SettledVariables "settled-variables"
+        "A variable of a neighbour keeps its first value if no text in the folders writes it, because flags of a support folder decide branches."
     Constants "constants"
         "Variables that nothing writes and functions that always return the same are replaced by their value, so that no branch on them is followed both ways."
     Formulas "formulas"

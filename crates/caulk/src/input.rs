@@ -46,6 +46,8 @@ pub(crate) struct Read {
     pub databases: Vec<PathBuf>,
     /// No database was read.
     pub is_bare: bool,
+    /// Variables of the context that are never written, as far as can be seen.
+    pub settled: Vec<String>,
     /// How each unit is compiled, in the order of the units; None for bitcode, and for context.
     pub jobs: Vec<Option<CompileJob>>,
     /// When each unit was compiled, in the order of the units. A source that is newer is not what was read.
@@ -146,6 +148,7 @@ fn read_jobs(list: JobList, options: &InputOptions, with_neighbours: bool) -> Re
     read.wanted += context.units.len();
     read.compiled.extend(context.units.iter().map(|_| started));
     read.units.extend(context.units.into_iter().map(|unit| ReadUnit { unit, output_hint: None }));
+    read.settled = context.settled;
     Ok(read)
 }
 
@@ -198,6 +201,7 @@ fn sort_results(list: &JobList, results: Vec<Result<caulk_frontend::ReadUnit, Lo
         root: list.root.clone(),
         databases: list.databases.clone(),
         is_bare: list.databases.is_empty(),
+        settled: Vec::new(),
         jobs: Vec::with_capacity(results.len()),
         compiled: Vec::with_capacity(results.len()),
     };
@@ -245,7 +249,11 @@ pub(crate) fn link(read: &mut Read, options: &InputOptions) -> Result<Program, E
         .into_iter()
         .map(|unit| UnitInput { packed: unit.unit, output_hint: unit.output_hint })
         .collect();
-    let config = ProgramConfig { rules: options.rules.clone(), ..ProgramConfig::default() };
+    let config = ProgramConfig {
+        settled_variables: read.settled.clone(),
+        rules: options.rules.clone(),
+        ..ProgramConfig::default()
+    };
     let spinner = progress::spinner("linking", options.quiet);
     let program = in_pool(options, || Program::link(inputs, config));
     spinner.finish_and_clear();

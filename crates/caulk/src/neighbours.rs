@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use caulk_capture::{
     CompileJob, Job, JobList, Lacking, NeighbourConfig, PathGlobs, find_neighbours, jobs_from_sources, skip,
+    written_nearby,
 };
 use caulk_frontend::{Config, LostUnit, ReadUnit, read_units};
-use caulk_ir::{AliasTarget, Initialiser, Linkage, PackedUnit, Unit};
+use caulk_ir::{AliasTarget, Global, Initialiser, Linkage, PackedUnit, Unit};
 use caulk_program::ProgramConfig;
 use caulk_report::ReportConfig;
 
@@ -24,6 +25,8 @@ const MAX_TOLD: usize = 4;
 #[derive(Default)]
 pub(crate) struct Context {
     pub units: Vec<Arc<PackedUnit>>,
+    /// Symbols of variables in them that no source nearby writes.
+    pub settled: Vec<String>,
 }
 
 type Outcome = Result<ReadUnit, LostUnit>;
@@ -46,7 +49,8 @@ pub(crate) fn read(list: &JobList, results: &[Outcome], config: &Config, options
     if !options.quiet && !accepted.is_empty() {
         tell(&accepted);
     }
-    Context { units: accepted.into_iter().map(|neighbour| neighbour.unit).collect() }
+    let settled = settled(&named, &accepted, &bounds);
+    Context { units: accepted.into_iter().map(|neighbour| neighbour.unit).collect(), settled }
 }
 
 /// What the named units define and what they lack.
@@ -56,17 +60,21 @@ struct Named {
     /// Symbols that are used and not defined, and what is known of each.
     symbols: BTreeSet<String>,
     lacking: Vec<Lacking>,
+    /// The sources that were read.
+    sources: Vec<PathBuf>,
 }
 
 impl Named {
     fn new(list: &JobList, results: &[Outcome], config: &ReportConfig) -> Self {
-        let mut named = Named { defined: BTreeSet::new(), symbols: BTreeSet::new(), lacking: Vec::new() };
+        let mut named =
+            Named { defined: BTreeSet::new(), symbols: BTreeSet::new(), lacking: Vec::new(), sources: Vec::new() };
         let read: Vec<(&Job, &ReadUnit)> =
             list.jobs.iter().zip(results).filter_map(|(job, result)| Some((job, result.as_ref().ok()?))).collect();
         for (_, unit) in &read {
             named.defined.extend(definitions(&unit.unit.unit, |_| true));
         }
         for (job, unit) in read {
+            named.sources.push(job.path().to_owned());
             if let Job::Compile(job) = job {
                 named.add(job, unit, config);
             }
@@ -115,7 +123,8 @@ impl Named {
                 continue;
             }
             defined.extend(all);
-            accepted.push(Neighbour { display: job.display().to_owned(), unit, needed });
+            let (source, display) = (job.path().to_owned(), job.display().to_owned());
+            accepted.push(Neighbour { source, display, unit, needed });
         }
         accepted
     }
@@ -123,6 +132,7 @@ impl Named {
 
 /// A source that was not named and is used.
 struct Neighbour {
+    source: PathBuf,
     display: String,
     unit: Arc<PackedUnit>,
     /// What it defines that was lacking, by symbol.
@@ -130,6 +140,13 @@ struct Neighbour {
 }
 
 impl Neighbour {
+    /// The needed variables that others might write.
+    fn variables(&self) -> impl Iterator<Item = &Global> {
+        let unit = &self.unit.unit;
+        let is_needed = |g: &&Global| self.needed.iter().any(|s| s == unit.str(g.symbol));
+        unit.globals.values().filter(|g| !g.is_const && g.linkage == Linkage::External).filter(is_needed)
+    }
+
     /// What is needed of it, in the source's words and in the order of the source.
     fn names(&self) -> Vec<String> {
         let unit = &self.unit.unit;
@@ -163,6 +180,23 @@ fn plain_name(name: &str) -> Option<&str> {
     let last = name.rsplit("::").next()?.trim_start_matches('~');
     let is_plain = !last.is_empty() && last.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b >= 0x80);
     is_plain.then_some(last)
+}
+
+/// The variables of the context that no source beside it, nor beside what was named, writes. Without a whole program others
+/// may; those are far from both.
+fn settled(named: &Named, accepted: &[Neighbour], bounds: &NeighbourConfig) -> Vec<String> {
+    let variables = accepted.iter().flat_map(|n| n.variables().map(|g| (&n.unit.unit, g)));
+    let variables: Vec<(&str, &str)> = variables
+        .filter_map(|(unit, g)| Some((unit.str(g.symbol), plain_name(unit.str(g.name.unwrap_or(g.symbol)))?)))
+        .collect();
+    if variables.is_empty() {
+        return Vec::new();
+    }
+    let names: BTreeSet<&str> = variables.iter().map(|(_, name)| *name).collect();
+    let read: Vec<PathBuf> = named.sources.iter().cloned().chain(accepted.iter().map(|n| n.source.clone())).collect();
+    let folders: BTreeSet<PathBuf> = read.iter().filter_map(|source| Some(source.parent()?.to_owned())).collect();
+    let Some(written) = written_nearby(&names, &folders, &read, bounds) else { return Vec::new() };
+    variables.into_iter().filter(|(_, name)| !written.contains(name)).map(|(symbol, _)| symbol.to_owned()).collect()
 }
 
 fn tell(accepted: &[Neighbour]) {
