@@ -51,6 +51,7 @@ impl<'m, 'a, 's> AtSite<'m, 'a, 's> {
             return;
         }
         let Some(value) = self.value(state, action) else { return };
+        let value = self.machine.moved(self.site, self.summary, to, value);
         match self.machine.place_for(state, self.site, self.result, to) {
             Some((address, class)) => self.machine.store(state, address, value, Type::Ptr, class, self.site.inst),
             None => self.machine.settle(state, Fate::Kept),

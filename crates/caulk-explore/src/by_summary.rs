@@ -251,6 +251,7 @@ impl Machine<'_> {
                 return None;
             }
         }
+        self.fill_arguments(&mut state, site, summary);
         let mut written: Vec<Written> = Vec::new();
         for action in &summary.actions {
             let Destination::Store(to) = &action.to else { continue };
@@ -262,7 +263,13 @@ impl Machine<'_> {
                         return None;
                     }
                 }
-                Subject::Value(ref path) => self.move_value(&state, site, result, action, to, path, &mut written),
+                Subject::Value(ref path) => {
+                    let before = written.len();
+                    self.move_value(&state, site, result, action, to, path, &mut written);
+                    for moved in written.iter_mut().skip(before) {
+                        moved.value = moved.value.map(|value| self.moved(site, summary, to, value));
+                    }
+                }
             }
         }
         for path in &summary.overwritten {

@@ -81,7 +81,7 @@ impl<'a> Machine<'a> {
             None => {
                 let has_body = |target: &FuncId| self.frame.program.has_body(*target);
                 let writes = site.targets.is_empty() || site.targets.iter().any(has_body);
-                let summary = Summary { impure: writes, ..Summary::default() };
+                let summary = Summary { impure: writes, ..self.fills_of(&site) };
                 let effect = CallEffect { summary: Cow::Owned(summary), unknown: false };
                 self.apply_summary(state, &site, &effect, None)
             }

@@ -260,7 +260,9 @@ impl<'k> Keeping<'k> {
         let mut functions: FxHashMap<FuncId, Arc<Explored>> = explored.iter().cloned().collect();
         // Functions that this run did not ask about, because the user asked about others: the next one may. What they rest on must hold now,
         // or it would be taken for what it has become since.
-        for (function, explored) in &self.old.functions {
+        let mut old: Vec<(&FuncId, &Arc<Explored>)> = self.old.functions.iter().collect();
+        old.sort_unstable_by_key(|(function, _)| **function);
+        for (function, explored) in old {
             if !functions.contains_key(function) && self.all_hold(effects, &explored.reads) {
                 self.add_used(effects, &explored.reads, &mut used);
                 functions.insert(*function, Arc::clone(explored));

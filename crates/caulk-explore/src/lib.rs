@@ -47,6 +47,7 @@ mod at_site;
 mod by_summary;
 mod call;
 mod counted;
+mod library_writes;
 mod made;
 mod missing_holder;
 mod paths;

@@ -184,6 +184,17 @@ impl Memory {
         self.zeroed.push(Zeroes { base: key.base, from: key.offset, to: end, since: SmallVec::new() });
     }
 
+    /// Nothing is known any more of what lies in some bytes, nor behind them.
+    pub(crate) fn forget_zeroes_from(&mut self, key: Key) {
+        self.zeroed.retain_mut(|run| {
+            let is_behind = run.base == key.base && run.to > key.offset;
+            if is_behind {
+                run.to = key.offset;
+            }
+            run.from < run.to
+        });
+    }
+
     /// Nothing is known any more of what lies at a base.
     pub(crate) fn forget_zeroes(&mut self, base: TermId) {
         self.zeroed.retain(|run| run.base != base);

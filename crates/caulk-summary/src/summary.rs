@@ -50,6 +50,12 @@ pub struct Summary {
     pub demands: Vec<(u32, Relation)>,
     /// Arguments that it looks behind whatever happens, so that they are not null: `strlen(s)`.
     pub looks_behind: Vec<u32>,
+    /// Arguments behind which a library function writes numbers or characters, as its model says. Sorted.
+    pub fills: Vec<u32>,
+    /// The same for all further arguments of a variadic one: `scanf()`.
+    pub fills_further: bool,
+    /// Places that it sets to a pointer into what it was given, nothing tells where: the second argument of `strtol()`.
+    pub somewhere_inside: Vec<AccessPath>,
     /// Makes room in a container, or uses it.
     pub room: Option<Room>,
     /// Its result is zero only where its first argument is null: the length of a list.

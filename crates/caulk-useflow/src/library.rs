@@ -157,6 +157,8 @@ pub(crate) fn from_model(model: &Model, declaration: &Function) -> Summary {
     if model.varargs == Some(Varargs::Keeps) {
         give_away_variadic(&mut summary, declaration);
     }
+    summary.fills_further = model.varargs == Some(Varargs::Writes);
+    summary.fills.sort_unstable();
     return_filled_places(&mut summary);
     leave_counts(&mut summary, model);
     summary.actions.sort();
@@ -242,8 +244,14 @@ fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Gu
             let freed = |size| action(value(from), Destination::Free { deep: Depth::Deep }, is_nothing(size));
             summary.actions.extend(zero.iter().map(freed));
         }
-        EffectKind::Alias { into, of: Pointer::Value(of) | Pointer::Inside(of) } => {
-            summary.actions.push(action(value(of), Destination::Store(path(into)), guard));
+        EffectKind::Alias { into, of: of @ (Pointer::Value(place) | Pointer::Inside(place)) } => {
+            if matches!(of, Pointer::Inside(_)) && !into.is_ret() {
+                summary.somewhere_inside.push(path(into));
+            }
+            summary.actions.push(action(value(place), Destination::Store(path(into)), guard));
+        }
+        EffectKind::Write { what: Place { root: Root::Param(param), derefs: 0, .. } } => {
+            summary.fills.push(u32::from(*param));
         }
         EffectKind::Keep { what, holder: None } | EffectKind::Store { what, .. } => {
             summary.actions.push(action(value(what), Destination::Keep, guard));

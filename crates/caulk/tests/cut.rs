@@ -132,6 +132,14 @@ const NOT_EXECUTED: &[&str] = &[
     "explore.max_waiting: growable / The length beside a buffer says whether there is one: right",
     "explore.max_waiting: guards / What a callee writes is known no longer: field",
     "explore.max_waiting: guards / What a callee writes is known no longer: global",
+    "explore.max_callee_size: function-pointers / Tables that all set a function: right",
+    "explore.max_callee_size: lent-and-copied / A structure that a list copies by its size: right",
+    "explore.max_callee_size: lent-and-copied / A structure that a list copies by its size: right_on_heap",
+    "explore.max_callee_steps: function-pointers / Tables that all set a function: right",
+    "explore.max_callee_steps: lent-and-copied / A structure that a list copies by its size: right",
+    "explore.max_callee_steps: lent-and-copied / A structure that a list copies by its size: right_on_heap",
+    "explore.max_effects: lent-and-copied / A structure that a list copies by its size: right",
+    "explore.max_effects: lent-and-copied / A structure that a list copies by its size: right_on_heap",
 ];
 
 /// What was written and is forgotten is taken for what was there on entry, so that a later condition may hold that cannot. The finding
@@ -160,6 +168,8 @@ const FORGOTTEN: &[&str] = &[
     "useflow.max_facts: handed-out / A buffer that is allocated where none is given: right",
     // Nor what a status holds that is given back.
     "useflow.max_facts: cxx / Status objects: use",
+    "explore.max_cells: lent-and-copied / A structure that a list copies by its size: right",
+    "useflow.max_facts: classes / Objects that nothing deletes: show",
 ];
 
 /// Paths that become one forget which values went together, and a table of functions that is not followed hides who makes a structure.
@@ -168,6 +178,9 @@ const MERGED: &[&str] = &[
     "explore.max_states: growable / A count that a loop only adds to: expand",
     "explore.max_states: guards / One of two arguments: show",
     "program.max_targets: setters / New, whatever a function of the same table does: flex_init",
+    "explore.max_targets: function-pointers / Tables that all set a function: right",
+    "program.max_targets: function-pointers / Tables that all set a function: right",
+    "program.max_values: function-pointers / Tables that all set a function: right",
 ];
 
 /// A leak that is reported of the function which loses the object is reported of its class too, where the calls to the allocation are
