@@ -1,3 +1,4 @@
+// An element is taken out of a vector and dropped.
 #include <vector>
 #include <string>
 struct T { std::string name; int a; };

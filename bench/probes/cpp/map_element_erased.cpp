@@ -1,3 +1,4 @@
+// An element is taken out of a map and dropped.
 #include <map>
 #include <string>
 struct T { int a; };

@@ -1,3 +1,4 @@
+// A virtual call on what another one gives.
 struct Ex { int v; };
 struct Scorer { virtual ~Scorer() {} virtual Ex *explain(int d) { Ex *e = new Ex; e->v = d; return e; } int w; };
 struct Weight { virtual ~Weight() {} virtual Scorer *scorer(int r) { if (r < 0) return nullptr; return new Scorer; } };

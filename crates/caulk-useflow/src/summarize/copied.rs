@@ -35,7 +35,7 @@ impl Summarizer<'_> {
             let action = Action {
                 subject: Subject::Value(path.then(Offset::Any, None)),
                 to: Destination::Keep,
-                // Callers follow what becomes of an element through functions in between.
+                // Callers follow an element through functions in between.
                 guard: if is_structure { Guard::Hidden } else { Guard::Always },
             };
             if !self.report.summary.actions.contains(&action) {

@@ -11,9 +11,9 @@ use caulk_report::baseline::Baseline;
 use caulk_report::source::Sources;
 use caulk_report::witness::confirmed;
 use caulk_report::{
-    AllocFailure, Choices, Confidence, Evidence, Finding, Kind, Level, LostUnit, Narrator, Report, ReportConfig, Run,
-    Scope, Selection, Statistics, Step, StepKind, TextOptions, Unknown, code_climate, csv, git, github, html, json,
-    junit, overview::count, sarif, sarif_fixes, shown_path, text,
+    AllocFailure, Choices, Confidence, Costs, Evidence, Finding, Kind, Level, LostUnit, Narrator, Report, ReportConfig,
+    Run, Scope, Selection, Statistics, Step, StepKind, TextOptions, Unknown, code_climate, csv, git, github, html,
+    json, junit, overview::count, sarif, sarif_fixes, shown_path, text,
 };
 
 use caulk_models::{Family, Models, Resource};
@@ -131,6 +131,10 @@ pub(crate) fn check(options: &CheckOptions, purpose: Purpose) -> Result<Checked,
     let choices = Choices { selection, baseline, ignores, strict, newer, scope };
     let mut report = Report::new(&root, found, &choices, &sources);
     fill_in(&mut report, &analysed, &exploration, &contradicted);
+    // Where results may be kept, what a run costs depends on those before it, and a report must not.
+    if !options.input.no_results {
+        report.statistics.costs = Costs::default();
+    }
     Ok(Checked { analysed, sources, report, exploration, all })
 }
 

@@ -124,6 +124,8 @@ impl Sandbox {
         command.args(arguments).args(["--jobs", "1", "--clang"]).arg(self.path("wrapper"));
         command.current_dir(self.project()).env_clear();
         command.env("PATH", self.path("bin")).env("HOME", self.path("home")).env("TMPDIR", self.path("tmp"));
+        // Otherwise the key is made in the home folder.
+        command.env("CAULK_CACHE_KEY", "sandbox");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let limit = |resource, bytes| setrlimit(resource, Rlimit { current: Some(bytes), maximum: Some(bytes) });
         // SAFETY: setrlimit is a plain system call and allocates nothing.
