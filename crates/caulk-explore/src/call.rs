@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use caulk_ir::{CallData, Callee, Inst, InstId, Operand, Step};
+use caulk_ir::{CallData, Callee, Inst, InstId, Operand, Step, Type};
 use caulk_memory::{AccessPath, PathRoot};
 use caulk_program::{FuncId, Outcome};
 use caulk_rules::Rule;
 use caulk_solver::TermId;
-use caulk_summary::{AllocId, Subject, Summary};
+use caulk_summary::{Action, AllocId, Destination, Subject, Summary};
 use caulk_useflow::CallEffect;
 use smallvec::{SmallVec, smallvec};
 
@@ -174,6 +174,20 @@ impl<'a> Machine<'a> {
     pub(crate) fn effect(&mut self, inst: InstId) -> Option<Rc<CallEffect<'a>>> {
         let (world, id) = (self.world, self.frame.id);
         self.known_effects.entry(inst).or_insert_with(|| world.call_effect(id, inst).map(Rc::new)).clone()
+    }
+
+    /// Whether the result of a call names the block that it makes: a pointer does, and so does a descriptor.
+    pub(crate) fn names_block(&mut self, inst: InstId) -> bool {
+        match self.frame.body.insts[inst].result_type() {
+            Type::Ptr => true,
+            Type::Int(32) => self.effect(inst).is_some_and(|effect| {
+                let is_result = |path: &AccessPath| path.root == PathRoot::Return && path.steps.is_empty();
+                let is_made = |action: &Action| matches!(action.subject, Subject::Alloc(_));
+                let gives = |action: &Action| matches!(&action.to, Destination::Store(path) if is_result(path));
+                effect.summary.actions.iter().any(|action| is_made(action) && gives(action))
+            }),
+            _ => false,
+        }
     }
 
     pub(crate) fn site<'c>(&mut self, state: &State, inst: InstId, call: &'c CallData) -> Site<'c> {

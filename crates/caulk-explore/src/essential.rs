@@ -46,7 +46,8 @@ pub(crate) fn essential(
     let mut shown: BTreeSet<usize> = BTreeSet::new();
     let mut targets = vec![(0, made, frame.homes[allocation])];
     targets.push((made, path.branches.len(), frame.homes[place]));
-    passed_by(machine, &path, made, &mut shown, &Touched::new(frame, allocation));
+    let touched = Touched::new(frame, allocation, machine.names_block(allocation));
+    passed_by(machine, &path, made, &mut shown, &touched);
     next_iteration(frame, &path, made, (allocation, place), &mut shown);
     targets.extend(path.set_before(frame, &shown));
     let mut seen: BTreeSet<(usize, usize, BlockId)> = BTreeSet::new();

@@ -127,7 +127,12 @@ fn missed_fields(
                 // What the function uses as well, it knows to be there.
                 || (table.is_emptied(&slot) && !(sees_to_fields && destroyed.touched.contains(&slot.1)))
                 || table.is_emptied_before(world.program, function, &slot);
-            let ground = if sees_to_fields { Ground::FreesOthers } else { Ground::FreesHolder };
+            let ground = match (sees_to_fields, table.is_freed(&slot)) {
+                (true, true) => Ground::FreesOthers,
+                (false, true) => Ground::FreesHolder,
+                (true, false) => Ground::FreesOthersAlone,
+                (false, false) => Ground::FreesHolderAlone,
+            };
             let ground = (!hidden).then_some(ground);
             candidates.push(Candidate::of_structure(function, destroyed.call, Loss::MissedField(slot), origin, ground));
         }

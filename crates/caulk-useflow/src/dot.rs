@@ -259,7 +259,11 @@ impl Drawing<'_, '_> {
                 let cells = a.cells.iter().filter_map(|c| self.names.cell(values, *c));
                 let holders: Vec<String> = vars.chain(cells).collect();
                 let held = if holders.is_empty() { String::new() } else { format!(" in {}", holders.join(", ")) };
-                format!("{}{held}, {} facts", status_word(a.status), a.facts.len())
+                let facts = match a.facts.len() {
+                    1 => "1 fact".to_owned(),
+                    known => format!("{known} facts"),
+                };
+                format!("{}{held}, {facts}", status_word(a.status))
             })
             .collect();
         lines.sort();

@@ -34,7 +34,7 @@ fn refused(source: &str, why: &str) {
     let project = Project::new(&[("a.c", source)]);
     let run = fix(&project, &[]);
     assert_eq!((run.status, run.stdout.as_str()), (1, ""), "{}", run.stderr);
-    run.says(&["0 of 1 leak have a checked fix", why]);
+    run.says(&["0 of 1 leak has a checked fix", why]);
 }
 
 #[test]

@@ -44,8 +44,10 @@ impl Summarizer<'_> {
                 continue;
             }
             if let Some(path) = self.view.values.cell_path(*cell) {
+                // What main sets stays set until the program ends.
                 let is_passed_down = matches!(path.root, PathRoot::Global(g) if self.view.program.only_passes_down(g))
-                    && path.steps.len() == 1;
+                    && path.steps.len() == 1
+                    && !self.view.program.is_entry(self.view.id);
                 if is_passed_down { &mut passed_down } else { &mut paths }.push(path);
                 continue;
             }
@@ -88,8 +90,7 @@ impl Summarizer<'_> {
 
     pub(super) fn add_candidate(&mut self, object: &Fresh, exit: InstId, alternative: &Alternative, in_loop: bool) {
         let (place, overwritten) = alternative.lost.unwrap_or((exit, in_loop));
-        let ends_program =
-            self.view.program.config.entry_symbols.iter().any(|s| s == self.view.program.function(self.view.id).symbol);
+        let ends_program = self.view.program.is_entry(self.view.id);
         // What a program still holds when main returns is given back by the system.
         let is_at_exit = ends_program
             && (alternative.lost.is_none() || place == exit || self.leads_only_to(place, exit))
@@ -166,8 +167,7 @@ impl Summarizer<'_> {
             _ => alternative.own.is_some_and(|own| values.is_reached_from(cell.base, own)),
         };
         // An exception that leaves main ends the program.
-        let entries = &self.view.program.config.entry_symbols;
-        if entries.iter().any(|entry| entry == self.view.program.function(self.view.id).symbol) {
+        if self.view.program.is_entry(self.view.id) {
             return;
         }
         // What a callee may have put into a container of the function's own is there if anything is.

@@ -9,7 +9,6 @@ use crate::error::{Error, Exit};
 use crate::input::{self, Analysed};
 use crate::message::tell;
 use crate::output::Output;
-use crate::show;
 
 pub(crate) fn run(options: &CandidatesOptions) -> Result<Exit, Error> {
     let analysed = input::analyse(&options.input, &options.models)?;
@@ -60,7 +59,7 @@ fn write_candidate(analysed: &Analysed, candidate: &Candidate, out: &mut Output)
     let unit = program.unit(info.unit);
     let Some(body) = program.body(candidate.function) else { return Ok(()) };
     let place = body.place(candidate.place);
-    let file = show::path(unit.files.get(place.file).map_or("?", |f| unit.str(*f)));
+    let file = analysed.shown(unit.files.get(place.file).map(|f| unit.str(*f)));
     // What a field holds is allocated elsewhere: where it was first put there.
     let made = match (candidate.loss.is_made_elsewhere(), candidate.chain.first()) {
         (true, Some(&(function, below))) => program.line_of(function, below),
