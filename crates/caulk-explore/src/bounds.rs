@@ -15,7 +15,7 @@ pub(crate) struct Bounds {
     pub sealed_callees: u32,
     /// Operations that a value is followed through there.
     pub sealed_operations: u32,
-    /// Ways that a call commonly goes.
+    /// Paths that a call commonly goes.
     pub ways_of_call: usize,
     /// Objects that are followed to find what a call can reach.
     pub written_objects: usize,

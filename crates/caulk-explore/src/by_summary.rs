@@ -16,7 +16,7 @@ use crate::frame::{is_pointer, width_of};
 use crate::machine::Machine;
 use crate::made::Making;
 use crate::memory::Content;
-use crate::state::{Fate, State};
+use crate::state::{Ownership, State};
 use crate::symbols::{Key, Origin, Part};
 
 /// What a callee leaves at a place; None where it may have been left as it was.
@@ -102,7 +102,7 @@ impl Machine<'_> {
     /// be.
     fn has_a_size(&mut self, state: &mut State, site: &Site<'_>, summary: &Summary) -> bool {
         let freed_by = |action: &Action| match (&action.to, &action.guard) {
-            (Destination::Free { .. }, Guard::Given(size, Relation::ZERO)) => Some(size.clone()),
+            (Destination::Free { .. }, Guard::ByArgument(size, Relation::ZERO)) => Some(size.clone()),
             _ => None,
         };
         let sizes: Vec<AccessPath> = summary.actions.iter().filter_map(freed_by).collect();
@@ -176,7 +176,7 @@ impl Machine<'_> {
             return Some(result);
         }
         let is_pointer = is_pointer(ty) || origin != Origin::Result(site.inst);
-        Some(self.symbols.at(&mut self.pool, site.moment.clone(), Part::Value, width, origin, is_pointer))
+        Some(self.symbols.at(&mut self.pool, site.program_point.clone(), Part::Value, width, origin, is_pointer))
     }
 
     /// A function without side effects gives the same for the same arguments and the same memory.
@@ -192,8 +192,14 @@ impl Machine<'_> {
             return Some(*known);
         }
         let origin = Origin::Result(site.inst);
-        let result =
-            self.symbols.at(&mut self.pool, site.moment.clone(), Part::Value, width, origin, is_pointer(site.call.ret));
+        let result = self.symbols.at(
+            &mut self.pool,
+            site.program_point.clone(),
+            Part::Value,
+            width,
+            origin,
+            is_pointer(site.call.ret),
+        );
         self.pure_results.insert(key, result);
         Some(result)
     }
@@ -202,8 +208,8 @@ impl Machine<'_> {
     fn give_away(&mut self, state: &mut State, site: &Site<'_>) {
         for &arg in &site.args {
             match state.tracked {
-                Some(object) if self.leads_to(state, arg, object) => self.settle(state, Fate::Kept),
-                None => drop(self.root(arg).map(|root| state.fates.set(root, Fate::Kept))),
+                Some(object) if self.leads_to(state, arg, object) => self.settle(state, Ownership::Kept),
+                None => drop(self.root(arg).map(|root| state.ownerships.set(root, Ownership::Kept))),
                 _ => {}
             }
         }
@@ -306,7 +312,7 @@ impl Machine<'_> {
         let size = width_of(ty).map_or(8, |width| u64::from(width) / 8);
         let holds = state.memory.overlapping(key, size).any(|(_, c)| object.is_some_and(|o| self.cell_points_to(c, o)));
         if !holds {
-            let value = self.unknown(&site.moment, Part::Written(key.offset), ty);
+            let value = self.unknown(&site.program_point, Part::Written(key.offset), ty);
             self.store(state, address, value, ty, class, site.inst);
         }
     }

@@ -54,10 +54,11 @@ fn addresses(frame: &Frame<'_>, allocation: InstId, is_result: bool) -> EntityVe
     loop {
         let mut is_changed = false;
         for (id, inst) in body.insts.iter() {
-            let is_one = |operand: &Operand| operand.value().is_some_and(|v| is_object[v]);
+            let is_address = |operand: &Operand| operand.value().is_some_and(|v| is_object[v]);
             match inst {
                 Inst::Store { value, address, .. }
-                    if is_one(value) && !holders.iter().any(|(holder, _)| is_same_place(frame, *holder, *address)) =>
+                    if is_address(value)
+                        && !holders.iter().any(|(holder, _)| is_same_place(frame, *holder, *address)) =>
                 {
                     holders.push((*address, id));
                     is_changed = true;
@@ -68,11 +69,11 @@ fn addresses(frame: &Frame<'_>, allocation: InstId, is_result: bool) -> EntityVe
                         holders.iter().any(|(holder, by)| *by < id && is_same_place(frame, *holder, *address));
                     is_changed |= is_object[id];
                 }
-                Inst::Cast { value, .. } if is_one(value) => {
+                Inst::Cast { value, .. } if is_address(value) => {
                     is_object[id] = true;
                     is_changed = true;
                 }
-                Inst::Phi { incoming, .. } if incoming.iter().any(|(_, operand)| is_one(operand)) => {
+                Inst::Phi { incoming, .. } if incoming.iter().any(|(_, operand)| is_address(operand)) => {
                     is_object[id] = true;
                     is_changed = true;
                 }

@@ -315,7 +315,7 @@ mod tests {
 
         fn decide_guard(&mut self, _: &Path, guard: &Guard) -> Decision<bool> {
             match guard {
-                Guard::Told(..) => Decision::If(true, Some(false)),
+                Guard::ByResult(..) => Decision::If(true, Some(false)),
                 Guard::Always => Decision::Yes,
                 _ => Decision::Hidden(None),
             }
@@ -371,7 +371,7 @@ mod tests {
     }
 
     fn told() -> Guard {
-        Guard::Told(Relation::ZERO, None)
+        Guard::ByResult(Relation::ZERO, None)
     }
 
     /// The paths that come of a call, the one that is left last.
@@ -418,7 +418,7 @@ mod tests {
 
     #[test]
     fn what_may_happen_unseen_leaves_nothing_behind() {
-        let actions = || vec![action(0, Destination::Keep, Guard::Hidden), action(0, FREE, Guard::Hidden)];
+        let actions = || vec![action(0, Destination::Keep, Guard::Opaque), action(0, FREE, Guard::Opaque)];
         assert_eq!(paths(Words::default(), actions()), ["Object Kept"]);
         let words = Words { lingers: true, ..Words::default() };
         assert_eq!(paths(words, actions()), ["Object Kept", "Object Freed"]);
@@ -428,7 +428,7 @@ mod tests {
 
     #[test]
     fn renewing_neither_frees_nor_splits() {
-        assert_eq!(paths(Words::default(), vec![action(0, Destination::Renew, Guard::Hidden)]), ["renewed"]);
+        assert_eq!(paths(Words::default(), vec![action(0, Destination::Renew, Guard::Opaque)]), ["renewed"]);
     }
 
     #[test]
@@ -463,7 +463,7 @@ mod tests {
         let parted = part_by_store(&mut Words::default(), &mut left, &store(told()), 0).expect("the result tells");
         assert_eq!((parted.stored, parted.may_be_left), (Some(vec!["told true".to_owned()]), true));
         assert_eq!(left, ["told false"]);
-        for summary in [store(Guard::Always), store(Guard::Hidden)] {
+        for summary in [store(Guard::Always), store(Guard::Opaque)] {
             assert!(part_by_store(&mut Words::default(), &mut Path::new(), &summary, 0).is_none());
         }
         // Without an object, only blocks that are made for the caller are of interest.
@@ -475,7 +475,7 @@ mod tests {
     fn a_place_with_several_stores_is_a_buffer() {
         let to = parameter(1).then(caulk_memory::Offset::ZERO, None);
         let store = |subject| action(subject, Destination::Store(to.clone()), told());
-        let renews = Action { subject: Subject::Value(to.clone()), to: Destination::Renew, guard: Guard::Hidden };
+        let renews = Action { subject: Subject::Value(to.clone()), to: Destination::Renew, guard: Guard::Opaque };
         let is_buffer = |actions: Vec<Action>| Summary { actions, ..Summary::default() }.is_buffer(&to);
         assert!(!is_buffer(vec![store(2)]));
         assert!(is_buffer(vec![store(2), store(3)]) && is_buffer(vec![store(2), renews]));

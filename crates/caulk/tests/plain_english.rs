@@ -228,6 +228,11 @@ fn the_test_sees_the_words() {
     assert_eq!(literals("let a = \"one\";\n// \"two\"\n#[cfg(test)]\nlet b = \"three\";"), "one\n");
 }
 
+/// Whether a file is a part of the programs, not of their tests.
+fn is_program(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == "src")
+}
+
 #[test]
 fn help_manual_settings_and_messages() {
     let root = Path::new(ROOT);
@@ -291,9 +296,7 @@ fn help_manual_settings_and_messages() {
     for path in documents {
         texts.push((path.display().to_string(), fs::read_to_string(&path).expect("it is there")));
     }
-    for path in
-        files(&root.join("crates"), &["rs"]).iter().filter(|p| p.components().any(|part| part.as_os_str() == "src"))
-    {
+    for path in files(&root.join("crates"), &["rs"]).iter().filter(|p| is_program(p.strip_prefix(root).unwrap_or(p))) {
         texts.push((path.display().to_string(), literals(&fs::read_to_string(path).expect("it is there"))));
     }
     let found: Vec<String> = texts

@@ -93,7 +93,7 @@ fn descriptors() {
         if (write(c, \"x\", 1) != 1)\n        return -2;\n    close(c);\n    return 0;\n}\n";
     let project = Project::new(&[("a.c", source)]);
     let all = project.run(&["check", "a.c", "--format", "json", "--resources", "all"]);
-    assert_eq!(rules(&all), [("resource".to_owned(), 10), ("resource".to_owned(), 38)], "{}", all.stdout);
+    assert_eq!(rules(&all), [("resource".to_owned(), 10), ("resource".to_owned(), 39)], "{}", all.stdout);
     assert_eq!(rules(&project.run(&["check", "a.c", "--format", "json"])), []);
     project
         .run(&["check", "a.c", "--resources", "all"])

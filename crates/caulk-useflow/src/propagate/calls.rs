@@ -9,7 +9,7 @@ use caulk_summary::{Action, Decision, Depth, Destination, Event, Guard, Subject,
 use smallvec::SmallVec;
 
 use super::on_call::OnCall;
-use super::on_way::OnWay;
+use super::on_path::OnPath;
 use super::{Propagation, names};
 use crate::alternative::{Alternative, Status};
 use crate::cases::count_what_is_filled;
@@ -121,7 +121,7 @@ impl Propagation<'_, '_> {
         if given {
             let is_alone = current.cells.len() == 1 && !call.args.iter().any(|a| names(current, *a));
             self.flow.left_in.extend(current.cells.iter().copied().filter(|_| is_alone));
-            self.flow.swallowed_by.push(inst);
+            self.flow.escaped_by.push(inst);
             let event = self.history.add(current.event, inst, Event::GivenToUnknown);
             current.settle(Status::Unknown, event);
         }
@@ -297,7 +297,7 @@ impl Propagation<'_, '_> {
         current: &mut Alternative,
         split: &mut Split,
     ) -> bool {
-        let rested_on_hidden = current.rests_on_hidden;
+        let rested_on_opaque = current.rests_on_opaque;
         // What one action moves another may write over: all look at what was there before.
         let moves = moved.map_or_else(|| self.about_object(inst, summary, current), <[bool]>::to_vec);
         let mut is_moved = false;
@@ -312,10 +312,10 @@ impl Propagation<'_, '_> {
             let Some(parted) = part_by_store(&mut call, current, summary, index) else { continue };
             // The result will tell whether the variable has something else now.
             if let Some(mut stored) = parted.stored {
-                let rests_on_hidden = stored.rests_on_hidden;
+                let rests_on_opaque = stored.rests_on_opaque;
                 self.overwrite(inst, to, false, &mut stored);
                 // What the callee puts there, and when, is known for certain.
-                stored.rests_on_hidden = rests_on_hidden;
+                stored.rests_on_opaque = rests_on_opaque;
                 split.push(stored);
             }
             if !parted.may_be_left {
@@ -327,7 +327,7 @@ impl Propagation<'_, '_> {
         }
         // What makes room for something else and goes somewhere else by the same call is where the callee says it is.
         if is_moved && current.is_held() {
-            current.rests_on_hidden = rested_on_hidden;
+            current.rests_on_opaque = rested_on_opaque;
         }
         true
     }
@@ -366,12 +366,12 @@ impl Propagation<'_, '_> {
             current.remove_cell(cell);
             current.event = self.history.add(current.event, inst, Event::Overwritten);
             // What a callee does to memory that others see too is known less well than what is done to a local.
-            current.rests_on_hidden |= !matches!(self.view.values.node(cell.base), ValueNode::Local(_));
+            current.rests_on_opaque |= !matches!(self.view.values.node(cell.base), ValueNode::Local(_));
             current.holder_went(inst, true);
         }
     }
 
     fn decide(&mut self, inst: InstId, guard: &Guard, current: &Alternative) -> Decision<Fact> {
-        caulk_summary::decide(&mut OnWay { view: self.view, inst, current }, guard)
+        caulk_summary::decide(&mut OnPath { view: self.view, inst, current }, guard)
     }
 }

@@ -49,8 +49,8 @@ fn nothing_at(analysed: &Analysed, file: &str, line: u32) -> String {
     let Analysed { program, .. } = analysed;
     let end = Path::new(file.strip_prefix("./").unwrap_or(file));
     let path = std::fs::canonicalize(file).ok();
-    let is_it = |named: &str| Path::new(named).ends_with(end) || path.as_deref() == Some(Path::new(named));
-    if program.functions().any(|f| program.has_body(f) && program.function(f).file.is_some_and(is_it)) {
+    let is_same_loss = |named: &str| Path::new(named).ends_with(end) || path.as_deref() == Some(Path::new(named));
+    if program.functions().any(|f| program.has_body(f) && program.function(f).file.is_some_and(is_same_loss)) {
         return format!(
             "no function at {file}:{line} was read: the line is outside of functions, or nothing uses its function"
         );
@@ -184,16 +184,16 @@ impl Answer<'_> {
             text.line(format_args!("  no path from here returns: the program ends or loops for ever"));
         }
         for end in &story.ends {
-            let when = if end.is_round_of_loop { "allocated again" } else { "returns" };
+            let when = if end.is_iteration_of_loop { "allocated again" } else { "returns" };
             text.line(format_args!("  {when} at {}: {}", end.line, end.verdict));
             if !end.trail.is_empty() {
                 text.line(format_args!("      {}", trail(&end.trail)));
             }
             if let Ending::Candidate { line, .. } = end.verdict {
                 // What is lost together is one candidate, but for the ends of a pipe.
-                let is_it = |c: &Candidate| c.allocation == story.call && self.body.place(c.place).line == line;
-                let told = self.second.tell(|c| is_it(c) && c.block == story.block);
-                let told = told.or_else(|| self.second.tell(is_it));
+                let is_same_loss = |c: &Candidate| c.allocation == story.call && self.body.place(c.place).line == line;
+                let told = self.second.tell(|c| is_same_loss(c) && c.block == story.block);
+                let told = told.or_else(|| self.second.tell(is_same_loss));
                 told.into_iter().for_each(|t| text.line(format_args!("      {t}")));
             }
             if let Ending::Taken { .. } | Ending::Freed { .. } = end.verdict {
