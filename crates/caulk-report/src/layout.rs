@@ -64,7 +64,7 @@ pub fn shorten(label: &str, width: usize) -> String {
 
 /// What happens at the mark, without the names: ``1. `a_long_name` is allocated by f()`` becomes `1. allocated here`.
 fn in_few_words(label: &str) -> String {
-    const WORDS: [(&str, &str); 10] = [
+    const WORDS: [(&str, &str); 12] = [
         ("does not take ownership", "does not take ownership"),
         ("` is allocated", "allocated here"),
         ("` is opened", "opened here"),
@@ -73,8 +73,10 @@ fn in_few_words(label: &str) -> String {
         ("` is not taken, nor any", "this and those before are not taken"),
         ("` is not taken", "not taken"),
         ("` is taken", "taken"),
-        ("` is null", "this is null"),
-        ("` is not null", "this is not null"),
+        ("` is true", "true"),
+        ("` is false", "false"),
+        ("` is null", "null"),
+        ("` is not null", "not null"),
     ];
     let short = WORDS.iter().find(|(long, _)| label.contains(long)).map(|(_, short)| *short);
     match (label.split_once(". "), short) {

@@ -250,7 +250,7 @@ fn why_tells_the_outcome_of_an_object() {
     loss.prints(&["config.c:107: nothing is allocated here, in parse_setting", "returns at 107: forgotten"]);
     let call = in_example(&project, &["why", "config.c:99"]);
     call.prints(&["calls skip_blanks(), which allocates nothing", "lines of parse_setting that allocate: 103\n"]);
-    in_example(&project, &["why", "nowhere.c:1"]).fails(&["no function at nowhere.c:1 was read"]);
+    in_example(&project, &["why", "nowhere.c:1"]).fails(&["there is no file nowhere.c"]);
     in_example(&project, &["why", "config.c"]).fails(&["\"config.c\" is no place in the source", "FILE:LINE"]);
 }
 

@@ -81,6 +81,7 @@ fn releasers(program: &Program, analysis: &Analysis, maker: FuncId) -> Vec<Relea
             let ([callee], Some(data)) = (program.targets(at), body.insts[at.inst].call()) else { continue };
             let [Operand::Value(argument)] = data.args.as_slice() else { continue };
             if let Some(is_sure) = frees_argument(analysis.summary(*callee)).filter(|_| made.contains(argument)) {
+                let is_sure = is_sure || counts_nothing(program, *callee);
                 let known = counts.entry(program.function(*callee).symbol).or_insert((0, is_sure));
                 known.0 += 1;
             }
@@ -103,6 +104,25 @@ fn frees_argument(summary: &Summary) -> Option<bool> {
         _ => false,
     };
     summary.actions.iter().filter(is_free).map(is_sure).reduce(|one, other| one && other)
+}
+
+/// Whether what decides inside of a function that frees its argument is no count: it writes nothing at all, as one does that asks a flag of the whole
+/// process (`if (p != NULL && !is_exiting) free(p)`).
+fn counts_nothing(program: &Program, function: FuncId) -> bool {
+    let Some(body) = program.body(function) else { return false };
+    let writes = |inst: &Inst| {
+        matches!(
+            inst,
+            Inst::Store { .. } | Inst::Copy { .. } | Inst::Fill { .. } | Inst::Unknown { .. } | Inst::Invoke { .. }
+        )
+    };
+    let is_own = |site: &caulk_program::CallSite| program.targets(site).iter().any(|callee| program.has_body(*callee));
+    let reads_argument = |inst: &Inst| match inst {
+        Inst::Load { address: Operand::Value(address), .. } => !matches!(body.insts[*address], Inst::Local { .. }),
+        _ => false,
+    };
+    !body.insts.values().any(|inst| writes(inst) || reads_argument(inst))
+        && !program.call_sites(function).iter().any(is_own)
 }
 
 /// Whether all that a function returns are blocks, not places inside of them.
