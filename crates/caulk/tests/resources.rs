@@ -115,6 +115,10 @@ fn where_a_descriptor_is_left_open() {
         "`if (c == 'z')` is taken",
         "close `fd` before line 11, as line 12 does",
     ]);
+    project.run(&["why", "a.c:4"]).prints(&["calls open(), which opens a descriptor: --resources all follows it"]);
+    project
+        .run(&["why", "a.c:4", "--resources", "all"])
+        .prints(&["fd allocated by open()", "forgotten at 9 - candidate"]);
 }
 
 /// What `fcntl` duplicates is a descriptor; what else it does makes none. Both ends of a pair may be closed.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use caulk_ir::cpp_names::shortened;
 use caulk_ir::{Body, Inst, InstId};
+use caulk_models::Models;
 use caulk_program::FuncId;
 use caulk_report::ReportConfig;
 use caulk_report::source::Sources;
@@ -278,13 +279,26 @@ impl Answer<'_> {
                     if summary.blocks.is_empty() { "allocates nothing for its caller" } else { "allocates" };
                 let lines = print::summary(program, *target, summary);
                 let does = if lines.is_empty() { String::new() } else { format!(": {}", lines.join("; ")) };
+                let symbol = program.function(*target).symbol;
                 let name = shortened(program.function(*target).name);
+                if self.opens_descriptor(symbol) {
+                    text.line(format_args!(
+                        "  calls {name}(), which opens a descriptor: --resources all follows it{does}"
+                    ));
+                    continue;
+                }
                 text.line(format_args!("  calls {name}(), which {allocates}{does}"));
             }
         }
         if !is_any {
             text.line(format_args!("  there is no call in this line"));
         }
+    }
+
+    /// Whether a function makes a descriptor, where these are not followed.
+    fn opens_descriptor(&self, symbol: &str) -> bool {
+        let opens = |models: &Models| models.get(symbol).is_some_and(|model| model.allocates());
+        !opens(&self.analysed.models) && opens(&Models::with_descriptors())
     }
 
     fn write_hints(&self, text: &mut Lines, stories: &[ObjectStory]) {
