@@ -283,9 +283,8 @@ impl<'a> View<'a> {
         if let Some(inst) = operand.value()
             && let Some(call) = self.body.insts[inst].call()
         {
-            let promised = call.flags.nonnull_result;
-            let known = promised || self.calls[inst].as_ref().is_some_and(|c| c.summary.nonnull_result);
-            return known.then_some(Relation::NONZERO);
+            let promised = call.flags.nonnull_result.then_some(Relation::NONZERO);
+            return promised.or_else(|| self.calls[inst].as_ref()?.summary.ensured().next());
         }
         let cell = self.values.of_operand(operand)?;
         let is_object = matches!(self.values.node(cell.base), ValueNode::Local(_) | ValueNode::Global(_));
