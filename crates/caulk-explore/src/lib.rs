@@ -51,7 +51,6 @@ mod library_writes;
 mod made;
 mod missing_holder;
 mod paths;
-mod sealed;
 mod written;
 
 // Guarded summaries: how they are made and kept.

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use crate::apart::Apart;
 use crate::asked_numbers::AssignedBy;
 use crate::bounds::BOUNDS;
-use crate::call_effect::{CallEffect, effect_of};
+use crate::call_effect::{CallEffect, effect_of, without_sealed_blocks};
 use crate::callbacks::{Special, special};
 use crate::config::UseflowConfig;
 use crate::exceptions::{Throwing, throwing_calls};
@@ -106,7 +106,8 @@ impl<'a> View<'a> {
         for site in program.call_sites(id) {
             let effect = match special(known, site.inst) {
                 Some(summary) => Some(CallEffect { summary: Cow::Owned(Summary::clone(summary)), unknown: false }),
-                None => effect_of(program, config, site, summary_of),
+                None => effect_of(program, config, site, summary_of)
+                    .map(|effect| without_sealed_blocks(program, config, body, site, effect, summary_of)),
             };
             calls[site.inst] = effect.map(Rc::new);
             if let [only] = program.targets(site)
