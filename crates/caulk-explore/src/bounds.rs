@@ -11,7 +11,7 @@ pub(crate) struct Bounds {
     pub named_loads: u32,
     /// Choices within a loop that are looked through.
     pub loop_choices: usize,
-    /// Ways that a call commonly goes.
+    /// Paths that a call commonly goes.
     pub ways_of_call: usize,
     /// Objects that are followed to find what a call can reach.
     pub written_objects: usize,

@@ -18,7 +18,7 @@ use crate::effects::Effects;
 use crate::machine::Machine;
 use crate::order::Asker;
 use crate::state::State;
-use crate::symbols::{Moment, Origin};
+use crate::symbols::{Origin, ProgramPoint};
 
 pub(crate) type States = SmallVec<[State; 2]>;
 
@@ -27,7 +27,7 @@ pub(crate) struct Site<'c> {
     pub inst: InstId,
     pub call: &'c CallData,
     pub args: SmallVec<[TermId; 4]>,
-    pub moment: Moment,
+    pub program_point: ProgramPoint,
     pub targets: SmallVec<[FuncId; 2]>,
     /// No others than these are called.
     are_all_targets: bool,
@@ -42,15 +42,15 @@ pub(crate) struct Wanted {
 
 impl Site<'_> {
     /// A program point of its own for one of several loads of the call.
-    pub(crate) fn moment_of(&self, part: u32) -> Moment {
-        let mut moment = self.moment.clone();
-        moment.1.push(part);
-        moment
+    pub(crate) fn program_point_of(&self, part: u32) -> ProgramPoint {
+        let mut program_point = self.program_point.clone();
+        program_point.1.push(part);
+        program_point
     }
 }
 
 impl<'a> Machine<'a> {
-    /// All ways a call may go. `wanted`: the object to follow from here on, if this is the call that makes it.
+    /// All outcomes of a call. `wanted`: the object to follow from here on, if this is the call that makes it.
     pub(crate) fn call(&mut self, state: State, inst: InstId, wanted: Option<Wanted>) -> States {
         let frame = self.frame;
         let Some(call) = frame.body.insts[inst].call() else { return smallvec![state] };
@@ -191,6 +191,6 @@ impl<'a> Machine<'a> {
             targets.extend_from_slice(self.frame.program.targets(site));
             are_all_targets = site.outcome == Outcome::Resolved;
         }
-        Site { inst, call, args, moment: self.moment(state, inst), targets, are_all_targets }
+        Site { inst, call, args, program_point: self.program_point(state, inst), targets, are_all_targets }
     }
 }

@@ -228,8 +228,8 @@ fn next_iteration(
 ) {
     let shared = |header: &&BlockId| frame.loops[frame.homes[place]].contains(header);
     let headers: Vec<BlockId> = frame.loops[frame.homes[allocation]].iter().filter(shared).copied().collect();
-    let comes_round = |block: &BlockId| headers.contains(block);
-    let Some(again) = path.blocks.iter().rev().find(|(block, count)| *count > made && comes_round(block)) else {
+    let is_shared_header = |block: &BlockId| headers.contains(block);
+    let Some(again) = path.blocks.iter().rev().find(|(block, count)| *count > made && is_shared_header(block)) else {
         return;
     };
     // The branch of the header, or the one that led back to it.

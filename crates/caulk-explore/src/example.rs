@@ -52,10 +52,10 @@ fn addresses(frame: &Frame<'_>, allocation: InstId) -> EntityVec<InstId, bool> {
     loop {
         let mut is_changed = false;
         for (id, inst) in body.insts.iter() {
-            let is_one = |operand: &Operand| operand.value().is_some_and(|v| is_object[v]);
+            let is_address = |operand: &Operand| operand.value().is_some_and(|v| is_object[v]);
             match inst {
                 Inst::Store { value, address, .. }
-                    if is_one(value) && !holders.iter().any(|holder| is_same_place(frame, *holder, *address)) =>
+                    if is_address(value) && !holders.iter().any(|holder| is_same_place(frame, *holder, *address)) =>
                 {
                     holders.push(*address);
                     is_changed = true;
@@ -65,11 +65,11 @@ fn addresses(frame: &Frame<'_>, allocation: InstId) -> EntityVec<InstId, bool> {
                     is_object[id] = holders.iter().any(|holder| is_same_place(frame, *holder, *address));
                     is_changed |= is_object[id];
                 }
-                Inst::Cast { value, .. } if is_one(value) => {
+                Inst::Cast { value, .. } if is_address(value) => {
                     is_object[id] = true;
                     is_changed = true;
                 }
-                Inst::Phi { incoming, .. } if incoming.iter().any(|(_, operand)| is_one(operand)) => {
+                Inst::Phi { incoming, .. } if incoming.iter().any(|(_, operand)| is_address(operand)) => {
                     is_object[id] = true;
                     is_changed = true;
                 }

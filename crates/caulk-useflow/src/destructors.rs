@@ -23,7 +23,7 @@ use crate::released::Released;
 use crate::schedule::Analysis;
 use crate::slot_table::SlotTable;
 use crate::slots::{AllocationLine, Destroyed, OwnedFields, SeenTo, Slot, structure_at};
-use crate::summarize::{Fate, Summarizer, World};
+use crate::summarize::{Ownership, Summarizer, World};
 use crate::unfreed::unfreed_structures;
 
 /// Candidates of all destructors.
@@ -221,7 +221,7 @@ fn is_lost_with(summarizer: &mut Summarizer<'_>, base: ValueId, offset: u64, cal
     let mut is_lost = false;
     for exit in &exits {
         let lost_here = exit.1.status == Status::Live && exit.1.lost == Some((call, true));
-        is_lost |= lost_here && matches!(summarizer.fate(exit, Some(cell)), Fate::Leaked);
+        is_lost |= lost_here && matches!(summarizer.ownership(exit, Some(cell)), Ownership::Leaked);
     }
     is_lost && !is_taken
 }

@@ -233,7 +233,7 @@ fn a_reader_that_goes_away() {
 }
 
 #[test]
-fn why_tells_what_became_of_an_object() {
+fn why_tells_the_outcome_of_an_object() {
     let project = Project::new(&[]);
     let run = in_example(&project, &["why", "config.c:103"]);
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));

@@ -141,7 +141,7 @@ int main(int argc, char **argv)
     assert_eq!(fixed(source), ["free(item->value);"]);
 }
 
-/// The variable is set on one of the ways to the return only.
+/// The variable is set on one of the paths to the return only.
 #[test]
 fn a_variable_that_may_not_be_set_is_not_freed() {
     let source = "#include <stdlib.h>

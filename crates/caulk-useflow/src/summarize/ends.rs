@@ -13,7 +13,7 @@ use crate::objects::Fresh;
 use caulk_rules::Rule;
 use caulk_summary::Event;
 
-pub(crate) enum Fate {
+pub(crate) enum Ownership {
     /// Freed, kept or given away.
     Settled,
     /// Held by another object of this function.
@@ -25,9 +25,9 @@ pub(crate) enum Fate {
 
 impl Summarizer<'_> {
     /// What has become of a live object at an exit.
-    pub(crate) fn fate(&mut self, (exit, alternative): &Exit, own_cell: Option<Cell>) -> Fate {
+    pub(crate) fn ownership(&mut self, (exit, alternative): &Exit, own_cell: Option<Cell>) -> Ownership {
         if alternative.status != Status::Live {
-            return Fate::Settled;
+            return Ownership::Settled;
         }
         let value = returned(&self.view, *exit);
         let mut paths = Vec::new();
@@ -64,11 +64,11 @@ impl Summarizer<'_> {
         match (paths.is_empty(), held) {
             (false, _) => {
                 paths.extend(passed_down);
-                Fate::HandedOut(paths)
+                Ownership::HandedOut(paths)
             }
             // A variable that is not read again before it is set again holds nothing.
-            (true, true) => Fate::Held,
-            _ => Fate::Leaked,
+            (true, true) => Ownership::Held,
+            _ => Ownership::Leaked,
         }
     }
 
@@ -117,7 +117,7 @@ impl Summarizer<'_> {
             loss: Loss::Path,
             hidden: object.hidden
                 || object.is_callers_choice
-                || alternative.rests_on_hidden
+                || alternative.rests_on_opaque
                 || alternative.rests_on_unnamed,
             ground: None,
             is_part: object.is_part,
@@ -133,11 +133,11 @@ impl Summarizer<'_> {
         }
     }
 
-    /// Asks stage two about an object that was given to a callee which tells by its status how it went, but takes it on ways
+    /// Asks stage two about an object that was given to a callee which tells by its status how it went, but takes it on paths
     /// that its summary cannot distinguish.
     pub(super) fn ask(&mut self, object: &Fresh, exit: InstId, alternative: &Alternative) {
         let is_whole = !object.hidden && !object.is_callers_choice && !object.is_part;
-        let is_taken = alternative.rests_on_hidden && matches!(alternative.status, Status::Kept | Status::Freed);
+        let is_taken = alternative.rests_on_opaque && matches!(alternative.status, Status::Kept | Status::Freed);
         if !is_whole || !is_taken || !self.world.config.rules.is_on(Rule::Questions) {
             return;
         }

@@ -2,7 +2,7 @@
 
 use caulk_program::Program;
 use caulk_report::overview;
-use caulk_useflow::{Candidate, Kind, Loss, Swallowed, holder_name, swallowed};
+use caulk_useflow::{Candidate, Escaped, Kind, Loss, escaped, holder_name};
 
 use crate::arguments::CandidatesOptions;
 use crate::error::{Error, Exit};
@@ -30,16 +30,16 @@ pub(crate) fn run(options: &CandidatesOptions) -> Result<Exit, Error> {
             statistics.skipped,
             statistics.cut,
             statistics.largest_component,
-            overview::count(statistics.rounds, "iteration", "iterations"),
+            overview::count(statistics.iterations, "iteration", "iterations"),
             statistics.longest_component.as_secs_f64()
         );
-        tell_escaped(&swallowed(&analysed.program, &analysed.models, &analysed.analysis));
+        tell_escaped(&escaped(&analysed.program, &analysed.models, &analysed.analysis));
     }
     Ok(analysed.read.exit())
 }
 
 /// Which models would tell most.
-fn tell_escaped(escaped: &Swallowed) {
+fn tell_escaped(escaped: &Escaped) {
     const MAX_NAMED: usize = 8;
     if escaped.objects == 0 {
         return;

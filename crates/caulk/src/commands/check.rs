@@ -18,7 +18,7 @@ use caulk_report::{
 
 use caulk_models::{Family, Models, Resource};
 use caulk_program::mark;
-use caulk_useflow::{Candidate, CandidateId, UseflowConfig, swallowed};
+use caulk_useflow::{Candidate, CandidateId, UseflowConfig, escaped};
 
 use super::second_opinion::Contradicted;
 use super::statistics;
@@ -333,7 +333,7 @@ fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration, 
     let lost = |unit: &caulk_frontend::LostUnit| LostUnit { source: unit.source.clone(), reason: unit.reason.clone() };
     report.run = run_of(&read.root);
     report.units_skipped = read.skipped.clone();
-    let escaped = swallowed(program, models, analysis);
+    let escaped = escaped(program, models, analysis);
     report.unknown = Unknown { objects: escaped.objects, functions: escaped.by };
     report.units_not_read = read.lost.iter().map(lost).collect();
     let cut = program.functions().filter(|f| analysis.summary(*f).cut && analysed.is_wanted(*f));

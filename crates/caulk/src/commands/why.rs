@@ -165,16 +165,16 @@ impl Answer<'_> {
             text.line(format_args!("  no path from here returns: the program ends or loops for ever"));
         }
         for end in &story.ends {
-            let when = if end.is_round_of_loop { "allocated again" } else { "returns" };
+            let when = if end.is_iteration_of_loop { "allocated again" } else { "returns" };
             text.line(format_args!("  {when} at {}: {}", end.line, end.verdict));
             if !end.trail.is_empty() {
                 text.line(format_args!("      {}", trail(&end.trail)));
             }
             if let Ending::Candidate { line, .. } = end.verdict {
                 // What is lost together is one candidate, but for the ends of a pipe.
-                let is_it = |c: &Candidate| c.allocation == story.call && self.body.place(c.place).line == line;
-                let told = self.second.tell(|c| is_it(c) && c.block == story.block);
-                let told = told.or_else(|| self.second.tell(is_it));
+                let is_same_loss = |c: &Candidate| c.allocation == story.call && self.body.place(c.place).line == line;
+                let told = self.second.tell(|c| is_same_loss(c) && c.block == story.block);
+                let told = told.or_else(|| self.second.tell(is_same_loss));
                 told.into_iter().for_each(|t| text.line(format_args!("      {t}")));
             }
             if let Ending::Taken { .. } | Ending::Freed { .. } = end.verdict {
