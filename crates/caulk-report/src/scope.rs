@@ -21,8 +21,18 @@ pub struct Changed {
     pub files: BTreeMap<String, ChangedLines>,
     /// Functions with a changed line, as the source names them.
     pub functions: BTreeSet<String>,
-    /// Calls, by file and line, whose blocks a function with a changed line is given: it may have freed or kept them before.
-    pub given: BTreeSet<(String, u32)>,
+    /// What functions with a changed line are given: they may have freed or kept it before.
+    pub given: BTreeSet<Given>,
+}
+
+/// A block that a changed function is given, perhaps by way of others that pass it on.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Given {
+    pub file: String,
+    /// The line of the call that makes the block.
+    pub made: u32,
+    /// The line of the call that is given it, in the same function.
+    pub given: u32,
 }
 
 /// The changed lines of a file as it is now.
@@ -54,11 +64,15 @@ impl Changed {
         finding.places().any(|site| self.has_line(site))
             || self.has_gap_on_path(finding)
             || self.calls_changed(finding)
-            || self.is_given_to_changed(&finding.allocation.site)
+            || self.is_given_to_changed(finding)
     }
 
-    fn is_given_to_changed(&self, made: &Site) -> bool {
-        self.given.contains(&(made.file.clone(), made.line))
+    /// Whether a changed function is given the memory on the way to the loss.
+    fn is_given_to_changed(&self, finding: &Finding) -> bool {
+        let made = &finding.allocation.site;
+        let is_of_finding = |given: &&Given| (given.file.as_str(), given.made) == (made.file.as_str(), made.line);
+        let Some((first, last)) = own_lines(finding) else { return false };
+        self.given.iter().filter(is_of_finding).any(|given| (first..=last).contains(&given.given))
     }
 
     fn has_line(&self, site: &Site) -> bool {
@@ -72,13 +86,8 @@ impl Changed {
     /// Whether something was taken away between the first and the last line of the path in the function that leaks.
     fn has_gap_on_path(&self, finding: &Finding) -> bool {
         let Some(ChangedLines::Some { gaps, .. }) = self.files.get(&finding.loss.file) else { return false };
-        let is_own =
-            |site: &&Site| site.file == finding.loss.file && site.function == finding.loss.function && site.line > 0;
-        let lines: BTreeSet<u32> = finding.places().filter(is_own).map(|site| site.line).collect();
-        match (lines.first(), lines.last()) {
-            (Some(first), Some(last)) => gaps.range(first.saturating_sub(1)..=*last).next().is_some(),
-            _ => false,
-        }
+        let Some((first, last)) = own_lines(finding) else { return false };
+        gaps.range(first.saturating_sub(1)..=last).next().is_some()
     }
 
     /// Whether a function that the path calls was changed: it may have freed or kept the memory before.
@@ -86,6 +95,14 @@ impl Changed {
         let calls = finding.steps.iter().filter(|s| s.kind == StepKind::NotTaken);
         calls.into_iter().any(|step| self.functions.iter().any(|name| names_call(&step.text, name)))
     }
+}
+
+/// The first and the last line of the path in the function that leaks.
+fn own_lines(finding: &Finding) -> Option<(u32, u32)> {
+    let loss = &finding.loss;
+    let is_own = |site: &&Site| site.file == loss.file && site.function == loss.function && site.line > 0;
+    let lines: BTreeSet<u32> = finding.places().filter(is_own).map(|site| site.line).collect();
+    Some((*lines.first()?, *lines.last()?))
 }
 
 /// Whether a text speaks of a call of a function: `g()`, and not `log()`.
@@ -137,8 +154,12 @@ mod tests {
         let new = Changed { files: BTreeMap::from([("a.c".to_owned(), ChangedLines::All)]), ..Changed::default() };
         assert!(new.touches(&leak));
         assert!(!Changed::default().touches(&leak));
-        let given = |line: u32| BTreeSet::from([("a.c".to_owned(), line)]);
-        assert!(Changed { given: given(10), ..Changed::default() }.touches(&leak), "a changed function is given it");
-        assert!(!Changed { given: given(11), ..Changed::default() }.touches(&leak));
+        let given = |made: u32, given: u32| Changed {
+            given: BTreeSet::from([Given { file: "a.c".to_owned(), made, given }]),
+            ..Changed::default()
+        };
+        assert!(given(10, 15).touches(&leak), "a changed function is given it");
+        assert!(!given(11, 15).touches(&leak), "another block");
+        assert!(!given(10, 25).touches(&leak), "behind the loss");
     }
 }

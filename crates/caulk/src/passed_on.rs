@@ -5,38 +5,47 @@ use std::path::Path;
 
 use caulk_ir::{Body, Entity, Inst, InstId, Operand};
 use caulk_program::{FuncId, Program};
+use caulk_report::scope::Given;
 use caulk_report::shown_path;
 
 /// How many functions may pass an argument on, one to the next, before a changed one gets it.
 const MAX_DEPTH: u32 = 4;
 
-/// The places of calls, by file and line, whose blocks reach a changed function as an argument.
-pub(crate) fn given_to(program: &Program, root: &Path, changed: &BTreeSet<FuncId>) -> BTreeSet<(String, u32)> {
-    let mut made = BTreeSet::new();
+/// The blocks that reach a changed function as an argument.
+pub(crate) fn given_to(program: &Program, root: &Path, changed: &BTreeSet<FuncId>) -> BTreeSet<Given> {
+    let mut given = BTreeSet::new();
     let mut seen: BTreeSet<FuncId> = changed.clone();
     let mut receivers = changed.clone();
     for _ in 0..MAX_DEPTH {
+        let callers: BTreeSet<FuncId> = receivers.iter().flat_map(|receiver| program.callers(*receiver)).collect();
         let mut next = BTreeSet::new();
-        for receiver in &receivers {
-            for caller in program.callers(*receiver) {
-                let Some(body) = program.body(caller) else { continue };
-                let mut origins = Origins { body: &body, calls: BTreeSet::new(), is_param: false };
-                origins.of_arguments(program, caller, *receiver);
-                let file = |inst: &InstId| {
-                    let place = body.place(*inst);
-                    let unit = program.unit(program.function(caller).unit);
-                    let file = unit.files.get(place.file).map_or("?", |file| unit.str(*file));
-                    (shown_path(file, root), place.line)
-                };
-                made.extend(origins.calls.iter().map(file));
-                if origins.is_param && seen.insert(caller) {
-                    next.insert(caller);
+        for caller in callers {
+            let Some(body) = program.body(caller) else { continue };
+            let unit = program.unit(program.function(caller).unit);
+            let mut passes_on = false;
+            for site in program.call_sites(caller) {
+                let Some(call) = body.insts[site.inst].call() else { continue };
+                if !program.targets(site).iter().any(|target| receivers.contains(target)) {
+                    continue;
                 }
+                let mut origins = Origins { body: &body, calls: BTreeSet::new(), is_param: false };
+                let mut seen = vec![false; body.insts.len()];
+                call.args.iter().for_each(|arg| origins.trace(*arg, &mut seen));
+                passes_on |= origins.is_param;
+                for maker in origins.calls.into_iter().filter(|maker| *maker != site.inst) {
+                    let place = body.place(maker);
+                    let file = unit.files.get(place.file).map_or("?", |file| unit.str(*file));
+                    let line = body.place(site.inst).line;
+                    given.insert(Given { file: shown_path(file, root), made: place.line, given: line });
+                }
+            }
+            if passes_on && seen.insert(caller) {
+                next.insert(caller);
             }
         }
         receivers = next;
     }
-    made
+    given
 }
 
 /// Where values come from, in one function.
@@ -47,14 +56,6 @@ struct Origins<'b> {
 }
 
 impl Origins<'_> {
-    fn of_arguments(&mut self, program: &Program, caller: FuncId, receiver: FuncId) {
-        for site in program.call_sites(caller).iter().filter(|site| program.targets(site).contains(&receiver)) {
-            let Some(call) = self.body.insts[site.inst].call() else { continue };
-            let mut seen = vec![false; self.body.insts.len()];
-            call.args.iter().for_each(|arg| self.trace(*arg, &mut seen));
-        }
-    }
-
     fn trace(&mut self, value: Operand, seen: &mut Vec<bool>) {
         let Operand::Value(at) = value else { return };
         if std::mem::replace(&mut seen[at.index()], true) {

@@ -186,7 +186,8 @@ fn what_a_changed_callee_was_given() {
         int direct(void) {\n    char *p = malloc(3);\n    drop(p);\n    return 0;\n}\n\
         int passed(void) {\n    char *p = malloc(3);\n    pass(p);\n    return 0;\n}\n\
         int field(void) {\n    struct S s;\n    s.p = malloc(3);\n    drop(s.p);\n    return 0;\n}\n\
-        int other(void) {\n    char *p = malloc(3);\n    return p != 0;\n}\n";
+        int other(void) {\n    char *p = malloc(3);\n    return p != 0;\n}\n\
+        int early(int n) {\n    char *p = malloc(3);\n    if (n)\n        return -1;\n    drop(p);\n    return 0;\n}\n";
     let project = Project::with_database(&[("drop.c", drop), ("user.c", user)], &["drop.c", "user.c"]);
     git(&project, &["init", "-q"]);
     git(&project, &["add", "drop.c", "user.c"]);
@@ -197,7 +198,7 @@ fn what_a_changed_callee_was_given() {
     };
     assert_eq!(check(), Vec::<String>::new());
     fs::write(project.path("drop.c"), drop.replace("free(p);", "")).expect("writable");
-    assert_eq!(check(), ["user.c:8:5", "user.c:13:5", "user.c:19:5"], "the leak of other() is as it was");
+    assert_eq!(check(), ["user.c:8:5", "user.c:13:5", "user.c:19:5", "user.c:30:5"], "other leaks are as they were");
 }
 
 #[test]
