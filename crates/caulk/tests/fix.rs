@@ -312,3 +312,17 @@ fn one_finding_can_be_chosen() {
     fix(&project, &["--format", "html"]).fails(&["--format text or --format sarif"]);
     assert_eq!(fs::read_to_string(project.path("a.c")).expect("readable"), TWO);
 }
+
+/// A function that frees its argument unless a flag of the whole process is set is how the project frees.
+#[test]
+fn a_releaser_that_asks_a_flag() {
+    let source = "#include <stdlib.h>\n#include <string.h>\nint exiting;\nvoid v_free(void *p) {\n    if (p != NULL && !exiting)\n        free(p);\n}\n\
+        char *v_save(const char *s) {\n    char *p = malloc(strlen(s) + 1);\n    if (p)\n        strcpy(p, s);\n    return p;\n}\n\
+        int one(const char *s) {\n    char *p = v_save(s);\n    int n = p != 0;\n    v_free(p);\n    return n;\n}\n\
+        int two(const char *s, int k) {\n    char *p = v_save(s);\n    if (!p)\n        return -1;\n    if (k > 3)\n        return -2;\n    \
+        v_free(p);\n    return 0;\n}\n";
+    let project = Project::new(&[("v.c", source)]);
+    let run = project.run(&["fix", "v.c"]);
+    run.prints(&["+        v_free(p);"]);
+    run.says(&["1 of 1 leak has a checked fix"]);
+}
