@@ -4,7 +4,8 @@ use caulk_ir::Type;
 use caulk_memory::{AccessPath, Relation};
 use caulk_solver::{Consistency, TermId};
 use caulk_summary::apply::{Domain, Effect, Role, Unseen};
-use caulk_summary::{Action, Answer, Caller, Decision, Depth, Destination, Event, Guard, Subject, Summary};
+use caulk_summary::{Action, AllocId, Answer, Caller, Case, Decision, Depth, Destination, Event, Guard, Subject};
+use caulk_useflow::CallEffect;
 
 use crate::call::{Site, States};
 use crate::machine::Machine;
@@ -15,7 +16,9 @@ pub(crate) struct AtSite<'m, 'a, 's> {
     machine: &'m mut Machine<'a>,
     site: &'s Site<'s>,
     result: Option<TermId>,
-    summary: &'s Summary,
+    effect: &'s CallEffect<'s>,
+    /// The object that the call is expected to make, and the cases in which it does.
+    wanted: Option<(AllocId, &'s [Case])>,
 }
 
 impl<'m, 'a, 's> AtSite<'m, 'a, 's> {
@@ -23,9 +26,10 @@ impl<'m, 'a, 's> AtSite<'m, 'a, 's> {
         machine: &'m mut Machine<'a>,
         site: &'s Site<'s>,
         result: Option<TermId>,
-        summary: &'s Summary,
+        effect: &'s CallEffect<'s>,
+        wanted: Option<(AllocId, &'s [Case])>,
     ) -> Self {
-        Self { machine, site, result, summary }
+        Self { machine, site, result, effect, wanted }
     }
 
     /// The value that an action is about.
@@ -51,7 +55,7 @@ impl<'m, 'a, 's> AtSite<'m, 'a, 's> {
             return;
         }
         let Some(value) = self.value(state, action) else { return };
-        let value = self.machine.moved(self.site, self.summary, to, value);
+        let value = self.machine.moved(self.site, &self.effect.summary, to, value);
         match self.machine.place_for(state, self.site, self.result, to) {
             Some((address, class)) => self.machine.store(state, address, value, Type::Ptr, class, self.site.inst),
             None => self.machine.settle(state, Fate::Kept),
@@ -80,6 +84,26 @@ impl Domain for AtSite<'_, '_, '_> {
     fn assume_argument(&mut self, state: &mut State, param: u32, relation: Relation) -> bool {
         let argument = self.site.args.get(param as usize).copied();
         argument.is_none_or(|argument| self.machine.assume(state, argument, relation) == Consistency::Consistent)
+    }
+
+    fn assume_result(&mut self, state: &mut State, relation: Relation) -> bool {
+        self.result.is_none_or(|result| self.machine.assume(state, result, relation) != Consistency::Contradiction)
+    }
+
+    fn is_in_container(&mut self, state: &State) -> bool {
+        self.machine.holds_object(state, self.site)
+    }
+
+    fn has_first_argument(&mut self, state: &State) -> bool {
+        self.machine.has_first_argument(state, self.site)
+    }
+
+    fn give_away(&mut self, state: &mut State) {
+        self.machine.give_away(state, self.site);
+    }
+
+    fn is_of_concern(&self, state: &State) -> bool {
+        state.tracked.is_none() || self.machine.is_live(state)
     }
 
     fn ask(&mut self, state: &State, value: &AccessPath, relation: Relation) -> Answer<TermId> {
@@ -112,7 +136,7 @@ impl Domain for AtSite<'_, '_, '_> {
     }
 
     fn decide(&mut self, state: &State, _: Role, action: &Action) -> Decision<TermId> {
-        let is_sure = matches!(action.guard, Guard::Told(..)) && self.machine.has_room(self.site, self.summary);
+        let is_sure = matches!(action.guard, Guard::Told(..)) && self.machine.has_room(self.site, &self.effect.summary);
         let decision = match is_sure {
             true => Decision::Yes,
             false => self.machine.decide_action(state, self.site, self.result, action),
@@ -171,12 +195,26 @@ impl Domain for AtSite<'_, '_, '_> {
         if state.tracked.is_some() { Unseen::Ends } else { Unseen::GoesOn }
     }
 
+    fn cases(&self) -> usize {
+        self.wanted.map_or(1, |(_, cases)| cases.len().max(1))
+    }
+
+    fn write(&mut self, state: &mut State, case: usize) -> bool {
+        let wanted = self.wanted.and_then(|(block, cases)| Some((block, cases.get(case)?)));
+        self.machine.write_by_summary(state, self.site, self.result, self.effect, wanted)
+    }
+
+    fn assume_left(&mut self, state: &mut State, place: &AccessPath, relation: Relation) -> bool {
+        let value = self.machine.path_value(state, self.site, self.result, place);
+        value.is_none_or(|value| self.machine.assume(state, value, relation) != Consistency::Contradiction)
+    }
+
     fn is_held_at(&mut self, state: &State, to: &AccessPath) -> bool {
         let Some(object) = state.tracked.filter(|_| self.machine.is_live(state)) else { return false };
         let Some((address, _)) = self.machine.path_address(state, self.site, self.result, to) else { return false };
         let key = self.machine.key(address);
         let is_held = state.memory.overlapping(key, 8).any(|(_, cell)| self.machine.cell_points_to(cell, object));
-        is_held && !self.summary.is_buffer(to)
+        is_held && !self.effect.summary.is_buffer(to)
     }
 
     fn moves_object(&mut self, state: &State, _: usize, action: &Action) -> bool {

@@ -17,7 +17,6 @@ use crate::effect_cache::Given;
 use crate::effects::Effects;
 use crate::machine::Machine;
 use crate::order::Asker;
-use crate::sealed::makes_no_block;
 use crate::state::State;
 use crate::symbols::{Moment, Origin};
 
@@ -164,7 +163,7 @@ impl<'a> Machine<'a> {
         // The object is asked for on every path, mostly with the same constants.
         let makes_none = |target: &FuncId| {
             let mut sealed = self.sealed.borrow_mut();
-            *sealed.entry((*target, given.clone())).or_insert_with(|| makes_no_block(self.world, *target, &given))
+            *sealed.entry((*target, given.clone())).or_insert_with(|| self.world.makes_no_block(*target, &given))
         };
         let is_special = self.world.analysis.special_call(self.frame.id, site.inst).is_some();
         !is_special && site.are_all_targets && !site.targets.is_empty() && site.targets.iter().all(makes_none)

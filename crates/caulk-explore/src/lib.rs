@@ -51,7 +51,6 @@ mod library_writes;
 mod made;
 mod missing_holder;
 mod paths;
-mod sealed;
 mod written;
 
 // Guarded summaries: how they are made and kept.
@@ -77,6 +76,7 @@ mod example;
 mod inputs;
 mod misuse;
 mod mstg;
+mod unlisted;
 
 pub use caulk_solver::SolverStats;
 pub use config::ExploreConfig;
@@ -85,6 +85,7 @@ pub use kept::Kept;
 pub use misuse::{Misuse, MisuseKind, Misused, misuses};
 pub use mstg::{JointState, ObjectState, StateGraph, TrackedObject, Transition, state_graph};
 pub use refused::Edge;
+pub use unlisted::{Unlisted, unlisted};
 pub use verdict::{
     Effort, Exploration, Layer, Statistics, Step, Verdict, Witness, explore, explore_keeping, explore_one,
 };

@@ -7,11 +7,9 @@ use caulk_memory::{AccessPath, Class, Offset, PathRoot, Relation};
 use caulk_program::FuncId;
 use caulk_rules::Rule;
 use caulk_solver::{Consistency, TermId};
-use caulk_summary::apply::part_by_store;
 use caulk_summary::birth::{Maker, Receiver, hand_out};
 use caulk_summary::{Action, AllocId, Decision, Destination, Event, Guard, Subject, Summary};
 
-use crate::at_site::AtSite;
 use crate::by_summary::Written;
 use crate::call::{Site, States};
 use crate::effects::Effects;
@@ -147,29 +145,6 @@ impl Machine<'_> {
         state.memory.iter().any(|(_, content)| content.holder == Some(object) && is_counted(content.class))
     }
 
-    /// The paths that are left of those that a call comes back on, when each store of the callee that decides has parted them.
-    pub(crate) fn split_by_stores(
-        &mut self,
-        states: States,
-        site: &Site<'_>,
-        result: Option<TermId>,
-        summary: &Summary,
-    ) -> States {
-        let mut states = states;
-        for index in 0..summary.actions.len() {
-            let mut next = States::new();
-            for mut state in states {
-                let mut at_site = AtSite::new(self, site, result, summary);
-                let parted = part_by_store(&mut at_site, &mut state, summary, index);
-                let may_be_left = parted.as_ref().is_none_or(|parted| parted.may_be_left);
-                next.extend(parted.and_then(|parted| parted.stored));
-                next.extend(may_be_left.then_some(state));
-            }
-            states = next;
-        }
-        states
-    }
-
     /// Whether what a callee puts somewhere is new, or may be what a caller follows.
     pub(crate) fn moves_callers_object(
         &mut self,
@@ -194,13 +169,12 @@ impl Machine<'_> {
         state: &mut State,
         site: &Site<'_>,
         result: Option<TermId>,
-        action: &Action,
-        to: &AccessPath,
-        is_returned: bool,
-        (block, is_zeroed): (AllocId, bool),
+        summary: &Summary,
+        (block, action, to): (AllocId, &Action, &AccessPath),
         wanted: Option<AllocId>,
         written: &mut Vec<Written>,
     ) -> bool {
+        let (is_returned, is_zeroed) = (summary.returns_block(block), summary.blocks[block].is_zeroed);
         let ty = self.type_of_block(site.inst, block);
         let is_wanted = wanted == Some(block)
             && state.tracked.is_none_or(|t| Some(t) == self.block_address(site, result, is_returned, block, ty));
@@ -223,7 +197,7 @@ impl Machine<'_> {
                 state.allocations.push((site.inst, address));
             }
         } else {
-            let place = self.path_address(state, site, result, to);
+            let place = self.place_of_block(state, site, result, summary, to);
             // What may have been put into memory that was only found on the way is held there.
             if !happens && self.follows_all && !place.is_some_and(|(place, _)| self.is_in_sight(place)) {
                 state.fates.set(address, Fate::Kept);
@@ -253,6 +227,28 @@ impl Machine<'_> {
             }
         }
         true
+    }
+
+    /// Where a block is put. What it is put into may be made by the same call.
+    fn place_of_block(
+        &mut self,
+        state: &State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        summary: &Summary,
+        to: &AccessPath,
+    ) -> Option<(TermId, Class)> {
+        let (last, before) = to.steps.split_last()?;
+        let holder = AccessPath { root: to.root, steps: before.into() };
+        let is_holder = |action: &&Action| {
+            let is_there = matches!(&action.to, Destination::Store(place) if place.same_place(&holder));
+            is_there && !before.is_empty() && matches!(action.subject, Subject::Alloc(_))
+        };
+        let holder = summary.actions.iter().find(is_holder).map(|action| action.subject.clone());
+        let Some(Subject::Alloc(holder)) = holder else { return self.path_address(state, site, result, to) };
+        let ty = self.type_of_block(site.inst, holder);
+        let base = self.block_address(site, result, summary.returns_block(holder), holder, ty)?;
+        Some(self.step_address(site, base, last))
     }
 
     /// Whether a place is one that a library function fills just where it makes no other block: `g_regex_new(text, 0, 0, &error)`. Where it

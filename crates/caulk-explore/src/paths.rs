@@ -185,7 +185,7 @@ impl Machine<'_> {
         }
     }
 
-    fn step_address(&mut self, site: &Site<'_>, base: TermId, step: &PathStep) -> (TermId, Class) {
+    pub(crate) fn step_address(&mut self, site: &Site<'_>, base: TermId, step: &PathStep) -> (TermId, Class) {
         let class = match (step.field, self.origin(base)) {
             (Some((ty, offset)), _) => Class::of_field(self.frame.program, ty, offset),
             (None, Origin::Global(global)) => Class::Global(global),

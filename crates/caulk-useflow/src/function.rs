@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use crate::apart::Apart;
 use crate::asked_numbers::AssignedBy;
 use crate::bounds::BOUNDS;
-use crate::call_effect::{CallEffect, effect_of};
+use crate::call_effect::{CallEffect, effect_of, without_sealed_blocks};
 use crate::callbacks::{Special, special};
 use crate::config::UseflowConfig;
 use crate::exceptions::{Throwing, throwing_calls};
@@ -106,7 +106,8 @@ impl<'a> View<'a> {
         for site in program.call_sites(id) {
             let effect = match special(known, site.inst) {
                 Some(summary) => Some(CallEffect { summary: Cow::Owned(Summary::clone(summary)), unknown: false }),
-                None => effect_of(program, config, site, summary_of),
+                None => effect_of(program, config, site, summary_of)
+                    .map(|effect| without_sealed_blocks(program, config, body, site, effect, summary_of)),
             };
             calls[site.inst] = effect.map(Rc::new);
             if let [only] = program.targets(site)
@@ -283,9 +284,8 @@ impl<'a> View<'a> {
         if let Some(inst) = operand.value()
             && let Some(call) = self.body.insts[inst].call()
         {
-            let promised = call.flags.nonnull_result;
-            let known = promised || self.calls[inst].as_ref().is_some_and(|c| c.summary.nonnull_result);
-            return known.then_some(Relation::NONZERO);
+            let promised = call.flags.nonnull_result.then_some(Relation::NONZERO);
+            return promised.or_else(|| self.calls[inst].as_ref()?.summary.ensured().next());
         }
         let cell = self.values.of_operand(operand)?;
         let is_object = matches!(self.values.node(cell.base), ValueNode::Local(_) | ValueNode::Global(_));

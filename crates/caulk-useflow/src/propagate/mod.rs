@@ -51,7 +51,6 @@ pub(crate) enum Start {
 }
 
 mod calls;
-mod counts;
 mod edges;
 mod handed_back;
 mod headers;
