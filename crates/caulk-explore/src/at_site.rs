@@ -10,7 +10,7 @@ use caulk_useflow::CallEffect;
 use crate::call::{Site, States};
 use crate::machine::Machine;
 use crate::paths::OnPath;
-use crate::state::{Fate, State};
+use crate::state::{Ownership, State};
 
 pub(crate) struct AtSite<'m, 'a, 's> {
     machine: &'m mut Machine<'a>,
@@ -39,12 +39,12 @@ impl<'m, 'a, 's> AtSite<'m, 'a, 's> {
     }
 
     /// Marks the object; without an object to follow, what the action is about.
-    fn settle(&mut self, state: &mut State, action: &Action, fate: Fate) {
+    fn settle(&mut self, state: &mut State, action: &Action, ownership: Ownership) {
         match state.tracked {
-            Some(_) => self.machine.settle(state, fate),
+            Some(_) => self.machine.settle(state, ownership),
             None => {
                 let root = self.value(state, action).and_then(|value| self.machine.root(value));
-                root.into_iter().for_each(|root| state.fates.set(root, fate));
+                root.into_iter().for_each(|root| state.ownerships.set(root, ownership));
             }
         }
     }
@@ -58,7 +58,7 @@ impl<'m, 'a, 's> AtSite<'m, 'a, 's> {
         let value = self.machine.moved(self.site, &self.effect.summary, to, value);
         match self.machine.place_for(state, self.site, self.result, to) {
             Some((address, class)) => self.machine.store(state, address, value, Type::Ptr, class, self.site.inst),
-            None => self.machine.settle(state, Fate::Kept),
+            None => self.machine.settle(state, Ownership::Kept),
         }
     }
 }
@@ -136,7 +136,8 @@ impl Domain for AtSite<'_, '_, '_> {
     }
 
     fn decide(&mut self, state: &State, _: Role, action: &Action) -> Decision<TermId> {
-        let is_sure = matches!(action.guard, Guard::Told(..)) && self.machine.has_room(self.site, &self.effect.summary);
+        let is_sure =
+            matches!(action.guard, Guard::ByResult(..)) && self.machine.has_room(self.site, &self.effect.summary);
         let decision = match is_sure {
             true => Decision::Yes,
             false => self.machine.decide_action(state, self.site, self.result, action),
@@ -159,18 +160,18 @@ impl Domain for AtSite<'_, '_, '_> {
 
     fn change(&mut self, state: &mut State, _: Role, action: &Action, effect: Effect<'_>) {
         match effect {
-            Effect::Freed if state.tracked.is_some() => self.machine.settle(state, Fate::Freed),
+            Effect::Freed if state.tracked.is_some() => self.machine.settle(state, Ownership::Freed),
             Effect::Freed | Effect::LeftInside => {
                 let root = self.value(state, action).and_then(|value| self.machine.root(value));
                 if let Some(root) = root {
                     // What is in it went elsewhere before, or was freed too: none of it is the caller's any more.
                     let is_shallow = matches!(action.to, Destination::Free { deep: Depth::Shallow });
                     let is_whole = is_shallow || state.tracked.is_some();
-                    state.fates.set(root, if is_whole { Fate::Freed } else { Fate::Kept });
+                    state.ownerships.set(root, if is_whole { Ownership::Freed } else { Ownership::Kept });
                     state.trail.add(self.site.inst, Event::FreedWithHolder);
                 }
             }
-            Effect::Kept | Effect::Escaped => self.settle(state, action, Fate::Kept),
+            Effect::Kept | Effect::Escaped => self.settle(state, action, Ownership::Kept),
             Effect::Moved(to) => self.store(state, action, to),
         }
     }
@@ -191,7 +192,7 @@ impl Domain for AtSite<'_, '_, '_> {
         _: Option<TermId>,
         _: &mut States,
     ) -> Unseen {
-        self.settle(state, action, Fate::Kept);
+        self.settle(state, action, Ownership::Kept);
         if state.tracked.is_some() { Unseen::Ends } else { Unseen::GoesOn }
     }
 

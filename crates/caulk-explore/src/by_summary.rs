@@ -17,7 +17,7 @@ use crate::frame::{is_pointer, width_of};
 use crate::machine::Machine;
 use crate::made::Making;
 use crate::memory::Content;
-use crate::state::{Fate, State};
+use crate::state::{Ownership, State};
 use crate::symbols::{Key, Origin, Part};
 
 /// What a callee leaves at a place; None where it may have been left as it was.
@@ -68,7 +68,7 @@ impl Machine<'_> {
     /// be.
     fn has_a_size(&mut self, state: &mut State, site: &Site<'_>, summary: &Summary) -> bool {
         let freed_by = |action: &Action| match (&action.to, &action.guard) {
-            (Destination::Free { .. }, Guard::Given(size, Relation::ZERO)) => Some(size.clone()),
+            (Destination::Free { .. }, Guard::ByArgument(size, Relation::ZERO)) => Some(size.clone()),
             _ => None,
         };
         let sizes: Vec<AccessPath> = summary.actions.iter().filter_map(freed_by).collect();
@@ -149,7 +149,7 @@ impl Machine<'_> {
             return Some(result);
         }
         let is_pointer = is_pointer(ty) || origin != Origin::Result(site.inst);
-        Some(self.symbols.at(&mut self.pool, site.moment.clone(), Part::Value, width, origin, is_pointer))
+        Some(self.symbols.at(&mut self.pool, site.program_point.clone(), Part::Value, width, origin, is_pointer))
     }
 
     /// What the call gives back where that is the object that is followed: a callee may give back what it was given or a new block, and this path
@@ -173,7 +173,7 @@ impl Machine<'_> {
         };
         let is_given = summary.actions.iter().any(|action| gives_object(self, action));
         let derived =
-            is_given.then(|| self.derived(&site.moment_of(GIVEN_BACK), Part::Value, object, site.call.ret))?;
+            is_given.then(|| self.derived(&site.program_point_of(GIVEN_BACK), Part::Value, object, site.call.ret))?;
         (self.assume(state, derived, Relation::NONZERO) != Consistency::Contradiction).then_some(derived)
     }
 
@@ -190,8 +190,14 @@ impl Machine<'_> {
             return Some(*known);
         }
         let origin = Origin::Result(site.inst);
-        let result =
-            self.symbols.at(&mut self.pool, site.moment.clone(), Part::Value, width, origin, is_pointer(site.call.ret));
+        let result = self.symbols.at(
+            &mut self.pool,
+            site.program_point.clone(),
+            Part::Value,
+            width,
+            origin,
+            is_pointer(site.call.ret),
+        );
         self.pure_results.insert(key, result);
         Some(result)
     }
@@ -200,8 +206,8 @@ impl Machine<'_> {
     pub(crate) fn give_away(&mut self, state: &mut State, site: &Site<'_>) {
         for &arg in &site.args {
             match state.tracked {
-                Some(object) if self.leads_to(state, arg, object) => self.settle(state, Fate::Kept),
-                None => drop(self.root(arg).map(|root| state.fates.set(root, Fate::Kept))),
+                Some(object) if self.leads_to(state, arg, object) => self.settle(state, Ownership::Kept),
+                None => drop(self.root(arg).map(|root| state.ownerships.set(root, Ownership::Kept))),
                 _ => {}
             }
         }
@@ -259,10 +265,11 @@ impl Machine<'_> {
         // What was there before is gone, whatever is put there then.
         for path in &summary.overwritten {
             let Some((address, class)) = self.path_address(state, site, result, path) else { continue };
-            let moment = site.moment_of(written.len() as u32);
+            let program_point = site.program_point_of(written.len() as u32);
             // Of elements it is not known which were written.
             let is_one = path.steps.last().is_some_and(|step| step.offset != Offset::Any);
-            let value = is_one.then(|| self.unknown(&moment, Part::Written(self.key(address).offset), Type::Ptr));
+            let value =
+                is_one.then(|| self.unknown(&program_point, Part::Written(self.key(address).offset), Type::Ptr));
             written.push(Written { address, class, ty: Type::Ptr, value });
         }
         for action in &summary.actions {
@@ -312,7 +319,7 @@ impl Machine<'_> {
         let size = width_of(ty).map_or(8, |width| u64::from(width) / 8);
         let holds = state.memory.overlapping(key, size).any(|(_, c)| object.is_some_and(|o| self.cell_points_to(c, o)));
         if !holds {
-            let value = self.unknown(&site.moment, Part::Written(key.offset), ty);
+            let value = self.unknown(&site.program_point, Part::Written(key.offset), ty);
             self.store(state, address, value, ty, class, site.inst);
         }
     }

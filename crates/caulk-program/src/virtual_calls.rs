@@ -171,8 +171,8 @@ impl VirtualTables {
         };
         let is_class_known = !groups.is_empty() || class.is_some();
         let groups = if is_class_known { groups } else { self.groups.iter().collect() };
-        let at_slots = |is_meant: fn(&Group) -> bool| -> Vec<FuncId> {
-            groups.iter().copied().filter(|g| is_meant(g)).filter_map(at_slot).collect()
+        let at_slots = |is_candidate: fn(&Group) -> bool| -> Vec<FuncId> {
+            groups.iter().copied().filter(|g| is_candidate(g)).filter_map(at_slot).collect()
         };
         // What an abstract class has in its table runs only while an object of a class below it is made or destroyed.
         let mut found = at_slots(|group| !group.is_abstract);

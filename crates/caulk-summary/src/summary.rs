@@ -336,7 +336,7 @@ impl Summary {
     }
 
     /// Whether several values are put into a place, or what is there is renewed: a buffer of the callee's. What was there is seen to in
-    /// ways that single actions do not tell.
+    /// outcomes that single actions do not tell.
     pub fn is_buffer(&self, to: &AccessPath) -> bool {
         let is_here = |action: &&Action| match (&action.subject, &action.to) {
             (_, Destination::Store(place)) | (Subject::Value(place), Destination::Renew) => place.same_place(to),

@@ -119,16 +119,17 @@ mod shown_fields;
 
 // For readers.
 mod dot;
+mod escaped;
 mod explain;
 mod names;
 mod structure_story;
-mod swallow;
 
 pub use bit_writes::bit_writes;
 pub use call_effect::{CallEffect, effect_of};
 pub use candidate::{Candidate, CandidateId, Kind, Loss};
 pub use config::UseflowConfig;
 pub use dot::useflow_dot;
+pub use escaped::{Escaped, escaped};
 pub use explain::{Ending, Explainer, ObjectStory, StoryEnd, holder_name};
 pub use ground::Ground;
 pub use kept::Kept;
@@ -139,5 +140,4 @@ pub use slots::Slot;
 pub use structure_story::{FieldOutcome, FieldStory, StructureEnd, StructureStory};
 pub use summarize::Report;
 pub use survey::Survey;
-pub use swallow::{Swallowed, swallowed};
 pub use table_marks::TableMarks;

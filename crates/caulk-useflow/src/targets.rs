@@ -110,7 +110,7 @@ fn add_common(summaries: &[&Summary], result: &mut Summary, is_wanted: impl Fn(&
         result.actions.push(Action {
             subject: Subject::Alloc(id),
             to: Destination::Store(to.clone()),
-            guard: Guard::Hidden,
+            guard: Guard::Opaque,
         });
         added += 1;
     }
@@ -148,10 +148,10 @@ fn block_of<'s>(summary: &'s Summary, action: &Action) -> Option<&'s Block> {
 fn guarded(case: &Case, guard: &Guard) -> Case {
     let mut case = case.clone();
     match guard {
-        Guard::Told(relation, _) if case.result().is_none() => {
+        Guard::ByResult(relation, _) if case.result().is_none() => {
             case.needs.push((AccessPath::root(PathRoot::Return), *relation));
         }
-        Guard::Given(path, relation) if !case.needs.iter().any(|known| known.0 == *path) => {
+        Guard::ByArgument(path, relation) if !case.needs.iter().any(|known| known.0 == *path) => {
             case.needs.push((path.clone(), *relation));
         }
         _ => {}

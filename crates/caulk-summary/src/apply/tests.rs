@@ -99,7 +99,7 @@ impl Domain for Words {
 
     fn decide_guard(&mut self, _: &Path, guard: &Guard) -> Decision<bool> {
         match guard {
-            Guard::Told(..) => Decision::If(true, Some(false)),
+            Guard::ByResult(..) => Decision::If(true, Some(false)),
             Guard::Always => Decision::Yes,
             _ => Decision::Hidden(None),
         }
@@ -155,7 +155,7 @@ fn action(param: u32, to: Destination, guard: Guard) -> Action {
 }
 
 fn told() -> Guard {
-    Guard::Told(Relation::ZERO, None)
+    Guard::ByResult(Relation::ZERO, None)
 }
 
 fn block() -> crate::Block {
@@ -207,7 +207,7 @@ fn unknown_code_gets_the_object_or_keeps_its_holder() {
 
 #[test]
 fn what_may_happen_unseen_leaves_nothing_behind() {
-    let actions = || vec![action(0, Destination::Keep, Guard::Hidden), action(0, FREE, Guard::Hidden)];
+    let actions = || vec![action(0, Destination::Keep, Guard::Opaque), action(0, FREE, Guard::Opaque)];
     assert_eq!(paths(Words::default(), actions()), ["Object Kept"]);
     let words = Words { lingers: true, ..Words::default() };
     assert_eq!(paths(words, actions()), ["Object Kept", "Object Freed"]);
@@ -217,7 +217,7 @@ fn what_may_happen_unseen_leaves_nothing_behind() {
 
 #[test]
 fn renewing_neither_frees_nor_splits() {
-    assert_eq!(paths(Words::default(), vec![action(0, Destination::Renew, Guard::Hidden)]), ["renewed"]);
+    assert_eq!(paths(Words::default(), vec![action(0, Destination::Renew, Guard::Opaque)]), ["renewed"]);
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn a_store_that_takes_the_place_of_the_object_parts_the_path() {
     let parted = part_by_store(&mut Words::default(), &mut left, &store(told()), 0).expect("the result tells");
     assert_eq!((parted.stored, parted.may_be_left), (Some(vec!["told true".to_owned()]), true));
     assert_eq!(left, ["told false"]);
-    for summary in [store(Guard::Always), store(Guard::Hidden)] {
+    for summary in [store(Guard::Always), store(Guard::Opaque)] {
         assert!(part_by_store(&mut Words::default(), &mut Path::new(), &summary, 0).is_none());
     }
     // Without an object, only blocks that are made for the caller are of interest.
@@ -264,7 +264,7 @@ fn a_store_that_takes_the_place_of_the_object_parts_the_path() {
 fn a_place_with_several_stores_is_a_buffer() {
     let to = parameter(1).then(caulk_memory::Offset::ZERO, None);
     let store = |subject| action(subject, Destination::Store(to.clone()), told());
-    let renews = Action { subject: Subject::Value(to.clone()), to: Destination::Renew, guard: Guard::Hidden };
+    let renews = Action { subject: Subject::Value(to.clone()), to: Destination::Renew, guard: Guard::Opaque };
     let is_buffer = |actions: Vec<Action>| Summary { actions, ..Summary::default() }.is_buffer(&to);
     assert!(!is_buffer(vec![store(2)]));
     assert!(is_buffer(vec![store(2), store(3)]) && is_buffer(vec![store(2), renews]));
@@ -316,7 +316,7 @@ fn a_block_that_is_surely_put_somewhere_is_there() {
         others.extend(call(&mut words, &summary, false, &mut path, &mut others.clone()).then_some(path));
         others.iter().map(|path| path.join(", ")).collect::<Vec<_>>()
     };
-    assert_eq!(ends(fills(Guard::Hidden), 1), ["written 0"]);
+    assert_eq!(ends(fills(Guard::Opaque), 1), ["written 0"]);
     assert_eq!(ends(fills(Guard::Always), 1), [format!("written 0, {to:?} {:?}", Relation::NONZERO)]);
 }
 

@@ -91,7 +91,7 @@ impl Propagation<'_, '_> {
         if given {
             let is_alone = current.cells.len() == 1 && !call.args.iter().any(|a| names(current, *a));
             self.flow.left_in.extend(current.cells.iter().copied().filter(|_| is_alone));
-            self.flow.swallowed_by.push(inst);
+            self.flow.escaped_by.push(inst);
             let event = self.history.add(current.event, inst, Event::GivenToUnknown);
             current.settle(Status::Unknown, event);
         }
@@ -259,7 +259,7 @@ impl Propagation<'_, '_> {
             current.remove_cell(cell);
             current.event = self.history.add(current.event, inst, Event::Overwritten);
             // What a callee does to memory that others see too is known less well than what is done to a local.
-            current.rests_on_hidden |= !matches!(self.view.values.node(cell.base), ValueNode::Local(_));
+            current.rests_on_opaque |= !matches!(self.view.values.node(cell.base), ValueNode::Local(_));
             current.holder_went(inst, true);
         }
     }

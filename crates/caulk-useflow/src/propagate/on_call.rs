@@ -7,7 +7,7 @@ use caulk_summary::{
     Action, Answer, Caller, Decision, Depth, Destination, Event, Guard, Subject, Summary, decide, decide_action,
 };
 
-use super::on_way::OnWay;
+use super::on_path::OnPath;
 use super::{Propagation, names};
 use crate::alternative::{Alternative, Status};
 use crate::cases::count_what_is_filled;
@@ -54,8 +54,8 @@ impl<'p, 'v, 'a> OnCall<'p, 'v, 'a> {
         }
     }
 
-    fn on_way<'w>(&'w mut self, path: &'w Alternative) -> OnWay<'w, 'a> {
-        OnWay { view: self.propagation.view, inst: self.inst, current: path }
+    fn on_path<'w>(&'w mut self, path: &'w Alternative) -> OnPath<'w, 'a> {
+        OnPath { view: self.propagation.view, inst: self.inst, current: path }
     }
 
     fn settle(&mut self, path: &mut Alternative, status: Status, event: Event) {
@@ -106,7 +106,7 @@ impl<'p, 'v, 'a> OnCall<'p, 'v, 'a> {
             (Destination::Free { deep: Depth::Shallow }, _) if !self.is_exact_holder(path, action) => Decision::No,
             (Destination::Free { .. }, _) => Decision::Yes,
             // Where the caller is told whether its holder was taken, the object goes on in the holder either way.
-            (_, Guard::Told(..) | Guard::Given(..)) => Decision::No,
+            (_, Guard::ByResult(..) | Guard::ByArgument(..)) => Decision::No,
             _ => Decision::Yes,
         }
     }
@@ -177,7 +177,7 @@ impl Domain for OnCall<'_, '_, '_> {
     }
 
     fn ask(&mut self, path: &Alternative, value: &AccessPath, relation: Relation) -> Answer<Fact> {
-        self.on_way(path).ask(value, relation)
+        self.on_path(path).ask(value, relation)
     }
 
     fn concerns(&mut self, path: &Alternative, role: Role, index: usize, action: &Action) -> bool {
@@ -207,7 +207,7 @@ impl Domain for OnCall<'_, '_, '_> {
         if role == Role::Holder {
             return self.decide_for_holder(path, action);
         }
-        match decide_action(&mut self.on_way(path), action) {
+        match decide_action(&mut self.on_path(path), action) {
             // Moved out, as far as one can tell: it is not left where it was.
             Decision::Hidden(_) if action.gives_back() && self.summary.moves_out(action) => Decision::Yes,
             decision => decision,
@@ -215,7 +215,7 @@ impl Domain for OnCall<'_, '_, '_> {
     }
 
     fn decide_guard(&mut self, path: &Alternative, guard: &Guard) -> Decision<Fact> {
-        decide(&mut self.on_way(path), guard)
+        decide(&mut self.on_path(path), guard)
     }
 
     fn is_left_inside(&mut self, path: &Alternative, action: &Action, deep: &Depth) -> bool {
@@ -229,7 +229,7 @@ impl Domain for OnCall<'_, '_, '_> {
             (Effect::Freed, Role::Object) => self.settle(path, Status::Freed, Event::Freed),
             // What else is done to what it holds the summary says by path, or does not know.
             (Effect::Freed, Role::Holder) => {
-                path.rests_on_hidden = true;
+                path.rests_on_opaque = true;
                 path.rests_on_unsure = action.guard == Guard::Unsure;
                 self.settle(path, Status::Freed, Event::Freed);
             }
@@ -248,7 +248,7 @@ impl Domain for OnCall<'_, '_, '_> {
                 self.settle(path, Status::Kept, Event::Kept);
             }
             (Effect::Escaped, _) => {
-                self.propagation.flow.swallowed_by.push(self.inst);
+                self.propagation.flow.escaped_by.push(self.inst);
                 self.settle(path, Status::Unknown, Event::GivenToUnknown);
             }
             (Effect::Moved(to), Role::Object) => self.propagation.moved_to(self.inst, to, path),
@@ -283,7 +283,7 @@ impl Domain for OnCall<'_, '_, '_> {
     ) -> Unseen {
         let is_alias = action.gives_back();
         let mut taken = path.clone();
-        taken.rests_on_hidden |= !is_alias;
+        taken.rests_on_opaque |= !is_alias;
         taken.rests_on_unsure = !is_alias && action.guard == Guard::Unsure;
         condition.map(|fact| self.assume(&mut taken, fact));
         perform(self, &mut taken, role, action);
@@ -314,14 +314,14 @@ impl Domain for OnCall<'_, '_, '_> {
     }
 
     fn overwrite(&mut self, path: &mut Alternative, to: &AccessPath) {
-        let rested_on_hidden = path.rests_on_hidden;
+        let rested_on_opaque = path.rests_on_opaque;
         self.propagation.overwrite(self.inst, to, false, path);
         // What the callee puts there, and when, is known for certain.
-        path.rests_on_hidden = rested_on_hidden;
+        path.rests_on_opaque = rested_on_opaque;
     }
 
     fn write(&mut self, path: &mut Alternative, _: usize) -> bool {
-        let rested_on_hidden = path.rests_on_hidden;
+        let rested_on_opaque = path.rests_on_opaque;
         let summary = self.summary;
         let happens = |action: &Action| {
             let is_in_memory = matches!(&action.to, Destination::Store(to) if !to.steps.is_empty());
@@ -343,7 +343,7 @@ impl Domain for OnCall<'_, '_, '_> {
         }
         // What makes room for something else and goes somewhere else by the same call is where the callee says it is.
         if is_moved && path.is_held() {
-            path.rests_on_hidden = rested_on_hidden;
+            path.rests_on_opaque = rested_on_opaque;
         }
         true
     }
