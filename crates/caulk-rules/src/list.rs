@@ -108,6 +108,8 @@ rules! {
         "An exception of the program whose type tells of misuse, by its name, makes no finding of normal rank, because code that is right never sees it."
     ShownFields "shown-fields"
         "A field that methods return is its object's to free where no caller frees or stores the result, because getters give a view."
+    FreedSisters "freed-sisters"
+        "A field whose contents go only where those of another field of its type go that the destructor frees is its class's own, because lists of children own nothing then."
     UndeletedClasses "undeleted-classes"
         "A field is lost by a destructor that leaves it and frees others, if it is set to new objects of a class that no code deletes, because no list that they are in does either."
     BlockHeaders "block-headers"

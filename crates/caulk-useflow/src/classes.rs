@@ -21,6 +21,7 @@ use crate::algorithms::taken_by_algorithms;
 use crate::bounds::BOUNDS;
 use crate::candidate::{Candidate, Loss};
 use crate::destructors::stays;
+use crate::freed_sisters::Lenders;
 use crate::ground::Ground;
 use crate::handed_elements::adopted_elements;
 use crate::never_deleted::Undeleted;
@@ -48,6 +49,7 @@ pub(crate) struct Flows {
     self_deleting: FxHashSet<TypeId>,
     shelves: Shelves,
     undeleted: Undeleted,
+    lenders: Lenders,
     /// Fields that functions return whose results something may end or keep.
     given: FxHashSet<Slot>,
 }
@@ -132,6 +134,7 @@ impl Flows {
             ended: slots().flat_map(|s| s.maybe_ended.iter().copied()).collect(),
             shelves: Shelves::new(program, analysis, &self_deleting),
             undeleted: Undeleted::new(program, analysis),
+            lenders: Lenders::new(analysis),
             given: given_by_results(analysis),
             self_deleting,
         }
@@ -148,6 +151,13 @@ impl Flows {
         let target = field.and_then(|field| field.target);
         let may_be_ended = target.is_some_and(|ty| self.self_deleting.contains(&ty)) || self.given.contains(&slot);
         !self.lent.contains(&slot) && !self.foreign.contains(&slot) && !may_be_ended
+    }
+
+    /// Whether what a field holds was made for it, and other code only has what it has of a field of the same type that the destructor frees.
+    fn goes_with_freed(&self, program: &Program, slot: Slot, freed: &[Slot]) -> bool {
+        self.is_made_for(program, slot)
+            && !self.given.contains(&slot)
+            && self.lenders.has_freed_sister(program, slot, freed)
     }
 
     /// The same, though other fields may have it that nothing frees, and callers may be shown it.
@@ -350,7 +360,11 @@ fn of_destructor(
     };
     let is_suspect = |slot: Slot| {
         let is_shown = || frees_others(slot) && flows.is_only_shown(program, slot);
-        flows.is_private(program, slot) || world.config.rules.applies(Rule::ShownFields, is_shown())
+        let has_sister = || flows.goes_with_freed(program, slot, &analysis.reports[function].slots.freed);
+        let rules = &world.config.rules;
+        flows.is_private(program, slot)
+            || rules.applies(Rule::ShownFields, is_shown())
+            || rules.applies(Rule::FreedSisters, has_sister())
     };
     let suspects: Vec<&(Slot, AllocationLine)> = fields.iter().filter(|(slot, _)| is_suspect(*slot)).collect();
     let summary_of = |f: FuncId| Some(analysis.summary(f));

@@ -5,7 +5,9 @@
 use crate::summarize::Report;
 use caulk_ir::{EntityVec, Type};
 use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
-use caulk_models::{Member, container_member, is_iterator_member, is_self_contained, makes_node, member_name};
+use caulk_models::{
+    Member, container_member, is_iterator_member, is_pointer_container, is_self_contained, makes_node, member_name,
+};
 use caulk_program::{FuncId, Program};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary, Throws};
 
@@ -80,7 +82,17 @@ pub(crate) fn hide_own_memory(program: &Program, function: FuncId, report: &mut 
         Destination::Store(to) => to.root != PathRoot::Return || action.guard != Guard::Always,
         _ => false,
     };
-    summary.actions.retain(|action| !(is_this(&action.subject) && is_own(action)));
+    // What leads on from its fields is nodes and arrays, where it holds no pointers.
+    let is_node = |action: &Action| match &action.subject {
+        Subject::Value(path) => {
+            path.root == PathRoot::Param(0) && path.steps.len() == 1 && action.to == Destination::Keep
+        }
+        Subject::Alloc(_) => false,
+    };
+    let holds_pointers = info.name.rsplit_once("::").is_some_and(|(class, _)| is_pointer_container(class));
+    let is_internal =
+        |action: &Action| is_this(&action.subject) && is_own(action) || !holds_pointers && is_node(action);
+    summary.actions.retain(|action| !is_internal(action));
     summary.is_model |= makes_node(info.name);
     summary.actions.retain(|action| !matches!(action.subject, Subject::Alloc(_)));
     summary.blocks = EntityVec::new();

@@ -3,7 +3,7 @@
 //! The destructor of the class frees them, so they are the container's own. A method that empties the container without having looked at its
 //! elements loses them, unless its callers have seen to them before. So does one that looks an element up, takes it out, and does nothing else with it.
 
-use caulk_program::{FuncId, Program, is_destructor};
+use caulk_program::{FuncId, Program, is_constructor, is_destructor};
 use rustc_hash::FxHashSet;
 
 use crate::candidate::{Candidate, Loss};
@@ -17,7 +17,9 @@ pub(crate) fn dropped_elements(program: &Program, analysis: &Analysis, flows: &F
     let around = Around::new(program, analysis);
     let mut found = Vec::new();
     for (function, shelves) in analysis.reports.iter().map(|(function, report)| (function, &report.slots.shelves)) {
-        if is_destructor(program.function(function).symbol) {
+        // A constructor finds its containers empty.
+        let symbol = program.function(function).symbol;
+        if is_destructor(symbol) || is_constructor(symbol) {
             continue;
         }
         let dropped = shelves.dropped.iter().filter(|(slot, _)| !around.sees_to(function, slot));

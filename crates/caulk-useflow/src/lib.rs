@@ -43,6 +43,7 @@ mod conditions;
 mod dereferenced;
 mod fact_list;
 mod facts;
+mod freed_sisters;
 mod freeing_loops;
 mod fresh_values;
 mod function;

@@ -189,12 +189,12 @@ fn is_emptying(member: &str) -> bool {
     matches!(member, "clear" | "pop" | "pop_back" | "pop_front")
 }
 
-/// Whether a function calls a member that empties a container of pointers, be it only that.
+/// Whether a function calls a member that takes elements out of a container of pointers, be it only that.
 pub(crate) fn empties_container(program: &Program, function: FuncId) -> bool {
     program.call_sites(function).iter().any(|site| match program.targets(site) {
         [target] => {
             let name = program.function(*target).name;
-            is_emptying(member_name(name)) && container_member(name).is_some()
+            (is_emptying(member_name(name)) || member_name(name) == "erase") && container_member(name).is_some()
         }
         _ => false,
     })
