@@ -246,6 +246,10 @@ mod tests {
         let map = "std::map<int, char*, std::less<int>, std::allocator<std::pair<int const, char*> > >";
         assert_eq!(container_member(&format!("{map}::operator[]")), Some(Member::Gives));
         assert_eq!(container_member(&format!("{map}::insert")), Some(Member::Copies));
+        let old = "__gnu_cxx::hash_map<int, char*, __gnu_cxx::hash<int>, std::equal_to<int>, std::allocator<char*> >";
+        assert_eq!(container_member(&format!("{old}::insert")), Some(Member::Copies));
+        assert_eq!(container_member("__gnu_cxx::__normal_iterator<char**, int>::operator[]"), None);
+        assert_eq!(mapped_type(old), Some("char*"));
         assert_eq!(container_member("std::vector<Pair, std::allocator<Pair> >::push_back"), Some(Member::Copies));
         assert_eq!(container_member("std::optional<int*>::optional<int*, true>"), Some(Member::Copies));
         assert_eq!(container_member("std::variant<int, int*>::operator=<int*>"), Some(Member::Copies));

@@ -19,8 +19,8 @@ pub(crate) enum Told {
 
 pub(crate) fn told(program: &Program, function: FuncId) -> Option<Told> {
     let info = program.function(function);
-    // Only members of `std` have such symbols, and most programs have none of them.
-    if !info.symbol.starts_with("_ZNSt") && !info.symbol.starts_with("_ZNKSt") {
+    // Only members of `std` and of the library's old extensions have such symbols, and most programs have none of them.
+    if !["_ZNSt", "_ZNKSt", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx"].iter().any(|start| info.symbol.starts_with(start)) {
         return None;
     }
     // The place of a result that is a structure comes last, and is nothing that the caller gives.
