@@ -459,11 +459,11 @@ mod tests {
     fn bases_are_found_with_their_places() {
         let mut h = Hierarchy::default();
         let (a, b, c, d) = (h.class("1A"), h.class("1B"), h.class("1C"), h.class("1D"));
-        h.add_base(c, a, Some(0));
-        h.add_base(c, b, Some(16));
-        h.add_base(d, c, Some(8));
-        h.add_base(a, d, None);
-        let found = h.ancestors(d);
+        h.add_base(c, a, BasePlace::At(0));
+        h.add_base(c, b, BasePlace::At(16));
+        h.add_base(d, c, BasePlace::At(8));
+        h.add_base(a, d, BasePlace::Unknown);
+        let found = h.ancestors(d, |_, _| None);
         assert!(found.contains(&(b, Some(24))) && found.contains(&(a, Some(8))) && found.contains(&(d, None)));
     }
 }
