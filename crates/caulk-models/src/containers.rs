@@ -40,11 +40,13 @@ const SEQUENCES: [&str; 7] = ["vector", "list", "deque", "forward_list", "stack"
 /// Bases of sequences.
 const BASES: [(&str, &str); 3] = [("_List_base", "list"), ("__list_imp", "list"), ("_Fwd_list_base", "list")];
 /// Containers whose second one is.
-const MAPS: [&str; 2] = ["map", "unordered_map"];
+const MAPS: [&str; 3] = ["map", "unordered_map", "hash_map"];
 /// Containers whose elements are reached through iterators only, and which hold what they are ordered by.
-const SETS: [&str; 4] = ["set", "multiset", "unordered_set", "unordered_multiset"];
+const SETS: [&str; 6] = ["set", "multiset", "unordered_set", "unordered_multiset", "hash_set", "hash_multiset"];
 /// Those of which only iterators tell where something is.
-const MULTIMAPS: [&str; 2] = ["multimap", "unordered_multimap"];
+const MULTIMAPS: [&str; 3] = ["multimap", "unordered_multimap", "hash_multimap"];
+/// The library's namespace, and that of its old extensions (`hash_map`).
+const NAMESPACES: [&str; 2] = ["std", "__gnu_cxx"];
 
 /// Classes that hold one value or none, or one of several kinds: which, nothing here follows. What goes in stays there.
 const OPTIONALS: [&str; 3] = ["optional", "variant", "any"];
@@ -83,8 +85,9 @@ pub fn container_member(name: &str) -> Option<Member> {
         return qt_member(class, member);
     }
     // Versions of the library live in namespaces of their own: `std::__cxx11`, `std::__1`.
+    // Versions of the library live in namespaces of their own: `std::__cxx11`, `std::__1`, `std::tr1`.
     let (std, versions) = namespaces.split_first()?;
-    if *std != "std" || !versions.iter().all(|n| n.starts_with("__")) {
+    if !NAMESPACES.contains(std) || !versions.iter().all(|n| n.starts_with("__") || *n == "tr1") {
         return None;
     }
     let plain = |name: &str| name.split('<').next().unwrap_or_default().to_owned();
@@ -146,7 +149,8 @@ fn qt_member(class: &str, member: &str) -> Option<Member> {
 /// What a map of the standard library, by its name in the source with template arguments, leads to from its keys.
 #[must_use]
 pub fn mapped_type(class: &str) -> Option<&str> {
-    let (name, arguments) = class.strip_prefix("std::")?.split_once('<')?;
+    let class = NAMESPACES.iter().find_map(|namespace| class.strip_prefix(namespace)?.strip_prefix("::"))?;
+    let (name, arguments) = class.split_once('<')?;
     let name = name.rsplit("::").next().unwrap_or(name);
     let arguments = split(arguments.strip_suffix('>')?, ",");
     MAPS.contains(&name).then(|| arguments.get(1).copied()).flatten()
@@ -343,6 +347,10 @@ mod tests {
         assert_eq!(container_member("QList<T*>::append"), Some(Member::Adds));
         assert_eq!(container_member("QHash<QString, T*>::value"), Some(Member::Other));
         assert_eq!(container_member("QList<QString>::append"), None);
+        let old = "__gnu_cxx::hash_map<int, char*, __gnu_cxx::hash<int>, std::equal_to<int>, std::allocator<char*> >";
+        assert_eq!(container_member(&format!("{old}::insert")), Some(Member::AddsPair));
+        assert_eq!(container_member("__gnu_cxx::__normal_iterator<char**, int>::operator[]"), None);
+        assert_eq!(mapped_type(old), Some("char*"));
         assert_eq!(container_member("std::vector<Pair, std::allocator<Pair> >::push_back"), Some(Member::Copies));
         assert_eq!(container_member("std::optional<int*>::optional<int*, true>"), Some(Member::Copies));
         assert_eq!(container_member("std::variant<int, int*>::operator=<int*>"), Some(Member::Copies));

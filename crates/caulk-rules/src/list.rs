@@ -106,6 +106,8 @@ rules! {
         "A failed check of a library makes no finding of normal rank, because code calls at() within bounds."
     MisuseThrows "misuse-throws"
         "An exception of the program whose type tells of misuse, by its name, makes no finding of normal rank, because code that is right never sees it."
+    AccessChecks "access-checks"
+        "An exception of an access operator (`[]`, `->`, unary `*`) is a check of its argument, as that of `at()` is, because code accesses what is there."
     ShownFields "shown-fields"
         "A field that methods return is its object's to free where no caller frees or stores the result, because getters give a view."
     FreedSisters "freed-sisters"

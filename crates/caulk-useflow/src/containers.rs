@@ -21,7 +21,7 @@ pub(crate) enum Told {
 
 pub(crate) fn told(program: &Program, function: FuncId) -> Option<Told> {
     let info = program.function(function);
-    // Only members of `std` and of Qt's classes have such symbols, and most programs have none of them.
+    // Only members of `std`, of the library's old extensions and of Qt's classes have such symbols, and most programs have none of them.
     let has_start = |start: &&str| info.symbol.strip_prefix(*start).is_some_and(is_container_start);
     if !["_ZN", "_ZNK"].iter().any(has_start) {
         return None;
@@ -59,7 +59,9 @@ pub(crate) fn told(program: &Program, function: FuncId) -> Option<Told> {
 
 /// `St`, or the name of a class of four or more letters that begins with `Q`: `5QList`.
 fn is_container_start(rest: &str) -> bool {
-    rest.starts_with("St") || rest.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('Q')
+    rest.starts_with("St")
+        || rest.starts_with("9__gnu_cxx")
+        || rest.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('Q')
 }
 
 /// Takes out of a summary what a container or string allocates for itself: it frees that itself, whatever its code looks like.

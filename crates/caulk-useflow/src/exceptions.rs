@@ -5,7 +5,7 @@
 //! a handler on the way, whatever its type, the exception counts as caught.
 
 use caulk_ir::{BlockId, Body, Callee, Constant, Inst, InstId};
-use caulk_program::{CallKind, CallSite, FuncId, Outcome, Program, is_destructor};
+use caulk_program::{CallKind, CallSite, FuncId, FunctionInfo, Outcome, Program, is_destructor};
 use caulk_rules::{Rule, Rules};
 use caulk_summary::{Summary, Throws};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -127,7 +127,7 @@ fn thrown_type<'p>(program: &'p Program, function: FuncId, body: &Body, throw: I
 }
 
 /// What kind of exception leaves the function.
-pub(crate) fn lets_out(program: &Program, function: FuncId, body: &Body, throwing: &Throwing) -> Throws {
+pub(crate) fn lets_out(program: &Program, function: FuncId, body: &Body, throwing: &Throwing, rules: &Rules) -> Throws {
     let info = program.function(function);
     // A destructor that throws ends the program while another exception is on its way, so none is written to throw. Since C++11
     // the language says so; before, it was custom.
@@ -140,6 +140,7 @@ pub(crate) fn lets_out(program: &Program, function: FuncId, body: &Body, throwin
         let targets = program.call_site(function, inst).map(|site| program.targets(site)).unwrap_or_default();
         targets.iter().any(|target| program.function(*target).symbol == THROW)
     };
+    let is_checked = is_access_operator(&info);
     let is_own = |(inst, throws): &(&InstId, &Throws)| {
         **throws != Throws::Check || is_library(program, function) || is_throw(**inst)
     };
@@ -147,7 +148,19 @@ pub(crate) fn lets_out(program: &Program, function: FuncId, body: &Body, throwin
         Inst::Invoke { unwind, .. } => !is_caught(program, function, body, unwind),
         _ => true,
     };
-    throwing.iter().filter(is_own).filter(leaves).map(|(_, throws)| *throws).max().unwrap_or_default()
+    let most = throwing.iter().filter(is_own).filter(leaves).map(|(_, throws)| *throws).max().unwrap_or_default();
+    let is_check = rules.applies(Rule::AccessChecks, is_checked && most > Throws::Check);
+    if is_check { Throws::Check } else { most }
+}
+
+/// Whether a function is an operator that gives access to an element: `a[i]`, `p->x`, `*p`. It throws where there is none.
+fn is_access_operator(function: &FunctionInfo<'_>) -> bool {
+    let name = function.name.rsplit("::").next().unwrap_or(function.name);
+    match name {
+        "operator[]" | "operator->" => true,
+        "operator*" => function.declaration.signature.params.len() == 1,
+        _ => false,
+    }
 }
 
 /// Whether some handler may take an exception that arrives at a block.

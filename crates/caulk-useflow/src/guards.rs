@@ -1,7 +1,7 @@
 //! From the exits of a function to the guard of an effect: told, given or hidden (the design's "Guards").
 
 use caulk_ir::{BinaryOp, Body, CastOp, Constant, Inst, InstId, Operand, Type};
-use caulk_memory::{AccessPath, PathRoot, Relation, ValueNode};
+use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueNode};
 use caulk_rules::Rule;
 use caulk_summary::{Case, Guard, Known};
 use smallvec::SmallVec;
@@ -401,7 +401,7 @@ fn leaves(view: &mut View<'_>, (exit, alternative): &(InstId, Alternative)) -> V
     for &(key, relation) in &alternative.facts {
         let Key::Loaded(cell) = view.keys.get(key) else { continue };
         let is_parameters = matches!(view.values.root(cell.base), ValueNode::Param(_));
-        if is_parameters && !view.is_initial(cell, here) {
+        if is_parameters && (is_in_result(view, cell) || !view.is_initial(cell, here)) {
             leaves.extend(view.values.cell_path(cell).map(|path| (path, relation)));
         }
     }
@@ -437,9 +437,18 @@ pub(crate) fn known_on_entry(view: &mut View<'_>, at: InstId, known: &FactList) 
             Key::Initial(cell) => view.values.cell_path(cell),
             _ => None,
         };
-        facts.extend(path.map(|path| (path, relation)));
+        facts.extend(path.filter(|path| !is_result(view, path)).map(|path| (path, relation)));
     }
     facts
+}
+
+/// Whether a cell is in the object that the function gives back by value. Its caller has given nothing there.
+fn is_in_result(view: &View<'_>, cell: Cell) -> bool {
+    matches!(view.values.root(cell.base), ValueNode::Param(index) if view.is_result(index))
+}
+
+fn is_result(view: &View<'_>, path: &AccessPath) -> bool {
+    matches!(path.root, PathRoot::Param(index) if view.is_result(index))
 }
 
 /// The value returned at an exit.

@@ -263,7 +263,7 @@ fn analyse_one(
         world.survey.own_arenas.rely_on(function, &mut report.summary);
         report.summary.impure = impure;
         let throwing = throwing_calls(program, function, &body, &summary_of, &world.config.rules);
-        report.summary.throws = lets_out(program, function, &body, &throwing);
+        report.summary.throws = lets_out(program, function, &body, &throwing, &world.config.rules);
         report.throwing = in_order(&throwing);
         note_numbers(world, function, &body, &summary_of, &mut report.summary);
         return Outcome::Skipped(Box::new(report));

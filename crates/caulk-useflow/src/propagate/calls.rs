@@ -252,7 +252,11 @@ impl Propagation<'_, '_> {
             return;
         }
         let Some(Resolved::Cell(cell)) = self.view.resolve(inst, path) else { return };
-        self.forget_loaded(cell, current);
+        // What a call is known to set there is known already.
+        let is_set = self.view.assigned.get(&inst).is_some_and(|set| set.iter().any(|(to, _)| *to == cell));
+        if !is_set {
+            self.forget_loaded(cell, current);
+        }
         self.leave_behind(inst, cell, current);
         let behind = Cell { base: current.behind(cell.base), ..cell };
         if !moves_object && self.is_one_place(behind) && current.cells.contains(&cell) {

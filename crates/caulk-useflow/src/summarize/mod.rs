@@ -203,7 +203,8 @@ impl<'a> Summarizer<'a> {
         if summary.actions.iter().any(|action| matches!(action.guard, Guard::ByResult(..))) || is_case_told() {
             summary.ensures = always_returned(&self.view);
         }
-        summary.throws = lets_out(self.view.program, self.view.id, self.view.body, &self.view.throwing);
+        summary.throws =
+            lets_out(self.view.program, self.view.id, self.view.body, &self.view.throwing, &self.view.config.rules);
         self.report.throwing = in_order(&self.view.throwing);
         self.report.summary.calls = param_calls(&mut self.view);
         freed_slots(&mut self.view, &mut self.report.slots);
