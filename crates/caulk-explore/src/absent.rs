@@ -6,16 +6,17 @@
 use caulk_solver::TermId;
 
 use crate::machine::Machine;
-use crate::state::{Fate, State};
+use crate::state::{Ownership, State};
 use crate::symbols::Origin;
 
 impl Machine<'_> {
     /// Arguments that one of the paths frees or keeps.
     pub(crate) fn arguments_taken<'s>(&self, states: impl IntoIterator<Item = &'s State>) -> Vec<TermId> {
-        let is_taken =
-            |(root, fate): &(TermId, Fate)| *fate != Fate::Live && matches!(self.origin(*root), Origin::Param(_));
-        let fates = states.into_iter().flat_map(|state| state.fates.iter());
-        let mut taken: Vec<TermId> = fates.filter(is_taken).map(|(root, _)| root).collect();
+        let is_taken = |(root, ownership): &(TermId, Ownership)| {
+            *ownership != Ownership::Live && matches!(self.origin(*root), Origin::Param(_))
+        };
+        let ownerships = states.into_iter().flat_map(|state| state.ownerships.iter());
+        let mut taken: Vec<TermId> = ownerships.filter(is_taken).map(|(root, _)| root).collect();
         taken.sort_unstable();
         taken.dedup();
         taken

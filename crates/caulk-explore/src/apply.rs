@@ -17,7 +17,7 @@ use crate::effects::{ClearedRun, Effects, EffectsPart};
 use crate::frame::{type_of, width_of};
 use crate::machine::Machine;
 use crate::refused::Edge;
-use crate::state::{Fate, State};
+use crate::state::{Ownership, State};
 use crate::symbols::{Key, Origin, Part, Symbols};
 
 /// The callee's symbols in the caller's terms.
@@ -27,7 +27,7 @@ struct Translation<'t> {
 }
 
 /// A part that can be, and what it does to the object.
-struct Way<'e> {
+struct Outcome<'e> {
     /// How the callee goes, for the reader.
     inside: (FuncId, &'e [Edge]),
     state: State,
@@ -39,52 +39,57 @@ struct Way<'e> {
 }
 
 impl Machine<'_> {
-    /// All ways a call may go, by the guarded summaries of the functions it may reach.
+    /// All outcomes of a call, by the guarded summaries of the functions it may reach.
     pub(crate) fn apply_effects(
         &mut self,
         state: State,
         site: &Site<'_>,
         effects: &[(FuncId, Arc<Effects>)],
     ) -> States {
-        let mut ways: Vec<Way<'_>> = Vec::new();
+        let mut outcomes: Vec<Outcome<'_>> = Vec::new();
         for (target, effects) in effects {
             self.opaque.extend(&effects.opaque);
             for (number, effect) in effects.parts.iter().enumerate() {
-                let Some(mut way) = self.apply_part(state.clone(), site, (*target, effects), effect) else { continue };
+                let Some(mut outcome) = self.apply_part(state.clone(), site, (*target, effects), effect) else {
+                    continue;
+                };
                 if effects.parts.len() > 1 {
-                    way.state.trail.add(site.inst, Event::Part(*target, number as u32));
+                    outcome.state.trail.add(site.inst, Event::Part(*target, number as u32));
                 }
-                ways.push(way);
+                outcomes.push(outcome);
             }
         }
         let was_live = self.is_live(&state);
         let mut out = States::new();
-        for index in 0..ways.len() {
+        for index in 0..outcomes.len() {
             // That an allocation fails inside depends on nothing that the caller has done.
-            let fails = ways[index].state.failures.len() > state.failures.len();
+            let fails = outcomes[index].state.failures.len() > state.failures.len();
             let rules = &self.world.config.rules;
-            let hidden = was_live && !fails && !ways[index].is_taken && self.is_indistinct(&state, &ways, index);
+            let hidden =
+                was_live && !fails && !outcomes[index].is_taken && self.is_indistinct(&state, &outcomes, index);
             let hidden = rules.applies(Rule::IndistinctOutcomes, hidden);
             // Nor does what the callee loses count where, for all the caller can see, it could as well be left in its place.
             let hidden = hidden || {
-                let is_left = ways[index].is_lost && !fails && self.may_be_left(&state, &ways, index);
+                let is_left = outcomes[index].is_lost && !fails && self.may_be_left(&state, &outcomes, index);
                 rules.applies(Rule::LeftInPlace, is_left)
             };
             let hidden = hidden || {
-                let is_left =
-                    was_live && !fails && !ways[index].is_taken && self.is_left_as_empty(&state, site, &ways, index);
+                let is_left = was_live
+                    && !fails
+                    && !outcomes[index].is_taken
+                    && self.is_left_as_empty(&state, site, &outcomes, index);
                 rules.applies(Rule::CountedReleases, is_left)
             };
             let hidden = hidden || {
-                let is_precaution = ways.len() > 1 && self.is_left_without_holder(&state, site, &ways, index);
+                let is_precaution = outcomes.len() > 1 && self.is_left_without_holder(&state, site, &outcomes, index);
                 rules.applies(Rule::MissingHolders, is_precaution)
             };
             if !hidden {
-                let mut after = ways[index].state.clone();
-                let is_left = was_live && !ways[index].is_taken && ways.iter().any(|w| w.is_taken);
+                let mut after = outcomes[index].state.clone();
+                let is_left = was_live && !outcomes[index].is_taken && outcomes.iter().any(|w| w.is_taken);
                 // Where the callee decides what happens, the reader wants to know how.
                 if is_left || after.failures.len() > state.failures.len() {
-                    let (target, edges) = ways[index].inside;
+                    let (target, edges) = outcomes[index].inside;
                     edges.iter().for_each(|edge| after.trail.add(site.inst, Event::Inside(target, edge.0, edge.1)));
                 }
                 if is_left {
@@ -96,38 +101,48 @@ impl Machine<'_> {
         out
     }
 
-    /// Whether a way that leaves the object could, for all the caller can see, as well be one that takes it.
-    fn is_indistinct(&mut self, before: &State, ways: &[Way<'_>], index: usize) -> bool {
-        let taking: Vec<usize> = (0..ways.len()).filter(|i| ways[*i].is_taken).collect();
-        self.may_be_one_of(before, ways, index, taking)
+    /// Whether an outcome that leaves the object could, for all the caller can see, as well be one that takes it.
+    fn is_indistinct(&mut self, before: &State, outcomes: &[Outcome<'_>], index: usize) -> bool {
+        let taking: Vec<usize> = (0..outcomes.len()).filter(|i| outcomes[*i].is_taken).collect();
+        self.may_be_one_of(before, outcomes, index, taking)
     }
 
-    /// Whether a way that loses the object could as well be one that leaves it where it is.
-    fn may_be_left(&mut self, before: &State, ways: &[Way<'_>], index: usize) -> bool {
-        let leaving: Vec<usize> = (0..ways.len()).filter(|i| !ways[*i].is_lost).collect();
-        self.may_be_one_of(before, ways, index, leaving)
+    /// Whether an outcome that loses the object could as well be one that leaves it where it is.
+    fn may_be_left(&mut self, before: &State, outcomes: &[Outcome<'_>], index: usize) -> bool {
+        let leaving: Vec<usize> = (0..outcomes.len()).filter(|i| !outcomes[*i].is_lost).collect();
+        self.may_be_one_of(before, outcomes, index, leaving)
     }
 
-    /// Whether a way leaves the object only because a count is zero that nothing says is.
-    fn is_left_as_empty(&mut self, before: &State, site: &Site<'_>, ways: &[Way<'_>], index: usize) -> bool {
-        let target = ways[index].inside.0;
-        let freeing = ways.iter().filter(|way| way.is_taken && way.inside.0 == target);
-        freeing.into_iter().any(|way| self.rests_on_empty_count(before, site, target, &ways[index].state, &way.state))
+    /// Whether an outcome leaves the object only because a count is zero that nothing says is.
+    fn is_left_as_empty(&mut self, before: &State, site: &Site<'_>, outcomes: &[Outcome<'_>], index: usize) -> bool {
+        let target = outcomes[index].inside.0;
+        let freeing = outcomes.iter().filter(|outcome| outcome.is_taken && outcome.inside.0 == target);
+        freeing
+            .into_iter()
+            .any(|outcome| self.rests_on_empty_count(before, site, target, &outcomes[index].state, &outcome.state))
     }
 
-    /// Whether a way leaves an object only because it found no place for it.
-    fn is_left_without_holder(&mut self, before: &State, site: &Site<'_>, ways: &[Way<'_>], index: usize) -> bool {
-        let (target, left) = (ways[index].inside.0, &ways[index].state);
+    /// Whether an outcome leaves an object only because it found no place for it.
+    fn is_left_without_holder(
+        &mut self,
+        before: &State,
+        site: &Site<'_>,
+        outcomes: &[Outcome<'_>],
+        index: usize,
+    ) -> bool {
+        let (target, left) = (outcomes[index].inside.0, &outcomes[index].state);
         let null = self.found_null(before, site, left);
-        let mut others = ways.iter().enumerate().filter(|(other, way)| *other != index && way.inside.0 == target);
-        !null.is_empty() && others.any(|(_, way)| self.rests_on_missing_holder(before, site, &null, left, &way.state))
+        let mut others =
+            outcomes.iter().enumerate().filter(|(other, outcome)| *other != index && outcome.inside.0 == target);
+        !null.is_empty()
+            && others.any(|(_, outcome)| self.rests_on_missing_holder(before, site, &null, left, &outcome.state))
     }
 
-    /// Whether what the caller can see of one way may hold together with what it can see of one of the others.
-    fn may_be_one_of(&mut self, before: &State, ways: &[Way<'_>], index: usize, others: Vec<usize>) -> bool {
+    /// Whether what the caller can see of one outcome may hold together with what it can see of one of the others.
+    fn may_be_one_of(&mut self, before: &State, outcomes: &[Outcome<'_>], index: usize, others: Vec<usize>) -> bool {
         others.into_iter().any(|other| {
             let mut facts = before.facts.clone();
-            let conditions = ways[index].visible.iter().chain(&ways[other].visible);
+            let conditions = outcomes[index].visible.iter().chain(&outcomes[other].visible);
             conditions
                 .copied()
                 .collect::<Vec<_>>()
@@ -142,7 +157,7 @@ impl Machine<'_> {
         site: &Site<'_>,
         (target, effects): (FuncId, &Effects),
         effect: &'e EffectsPart,
-    ) -> Option<Way<'e>> {
+    ) -> Option<Outcome<'e>> {
         let mut translation = Translation { effects, known: FxHashMap::default() };
         let before = state.clone();
         let told: Vec<SymbolId> = effect.result.map(|r| effects.pool.symbols(r)).unwrap_or_default();
@@ -162,10 +177,10 @@ impl Machine<'_> {
             }
         }
         let result = self.translated_result(&before, site, &mut translation, effect, &mut visible);
-        let fates: Vec<(TermId, Fate)> = effect
-            .fates
+        let ownerships: Vec<(TermId, Ownership)> = effect
+            .ownerships
             .iter()
-            .map(|(root, fate)| (self.translate(&before, site, &mut translation, *root), *fate))
+            .map(|(root, ownership)| (self.translate(&before, site, &mut translation, *root), *ownership))
             .collect();
         let mut writes: Vec<(TermId, TermId, u64, Class)> = Vec::new();
         for (key, content) in &effect.writes {
@@ -199,8 +214,8 @@ impl Machine<'_> {
             self.clear_run(&mut state, site, run);
         }
         let was_live = self.is_live(&state);
-        for (address, fate) in fates {
-            self.meet_fate(&mut state, site, address, fate);
+        for (address, ownership) in ownerships {
+            self.meet_ownership(&mut state, site, address, ownership);
         }
         for (to, from, bytes) in copies {
             self.copy(&mut state, to, from, bytes, site.inst);
@@ -236,7 +251,7 @@ impl Machine<'_> {
         }
         let is_taken = was_live && !self.is_live(&state);
         let is_lost = was_live && !is_taken && self.is_lost_by_callee(&before, &state);
-        Some(Way { inside: (target, &effect.edges), state, visible, is_taken, is_lost })
+        Some(Outcome { inside: (target, &effect.edges), state, visible, is_taken, is_lost })
     }
 
     /// What the callee cleared.
@@ -269,7 +284,7 @@ impl Machine<'_> {
         });
         if let Some(new) = new {
             state.tracked = Some(new);
-            state.fates.set(new, Fate::Live);
+            state.ownerships.set(new, Ownership::Live);
         }
     }
 
@@ -285,12 +300,15 @@ impl Machine<'_> {
             return None;
         }
         let width = width_of(site.call.ret).unwrap_or(64);
-        let Some(result) = effect.result else { return Some(self.unknown(&site.moment, Part::Value, site.call.ret)) };
+        let Some(result) = effect.result else {
+            return Some(self.unknown(&site.program_point, Part::Value, site.call.ret));
+        };
         let result = self.translate(before, site, translation, result);
         let result = self.evident(result);
         let result = self.resized(result, width);
         // The same unknown for all parts: a test of it says which part it was.
-        let told = self.symbols.at(&mut self.pool, site.moment.clone(), Part::Told, width, Origin::Unknown, false);
+        let told =
+            self.symbols.at(&mut self.pool, site.program_point.clone(), Part::Told, width, Origin::Unknown, false);
         visible.push(self.pool.eq(told, result));
         Some(result)
     }
@@ -305,25 +323,25 @@ impl Machine<'_> {
     }
 
     /// An object the callee freed, kept or made.
-    fn meet_fate(&mut self, state: &mut State, site: &Site<'_>, address: TermId, fate: Fate) {
+    fn meet_ownership(&mut self, state: &mut State, site: &Site<'_>, address: TermId, ownership: Ownership) {
         let Some(root) = self.root(address) else { return };
-        match (state.tracked, fate) {
-            (_, Fate::Live) => state.fates.set_first(root, Fate::Live),
-            (None, fate) => state.fates.set(root, fate),
-            (Some(object), Fate::Kept) => {
+        match (state.tracked, ownership) {
+            (_, Ownership::Live) => state.ownerships.set_first(root, Ownership::Live),
+            (None, ownership) => state.ownerships.set(root, ownership),
+            (Some(object), Ownership::Kept) => {
                 if matches!(self.origin(root), Origin::Block(_)) && root != object {
-                    state.fates.set(root, Fate::Kept);
+                    state.ownerships.set(root, Ownership::Kept);
                 }
                 if self.leads_to(state, address, object) {
-                    self.settle(state, Fate::Kept);
+                    self.settle(state, Ownership::Kept);
                 }
             }
-            (Some(object), Fate::Freed) if root == object => self.settle(state, Fate::Freed),
-            (Some(object), Fate::Freed) => {
+            (Some(object), Ownership::Freed) if root == object => self.settle(state, Ownership::Freed),
+            (Some(object), Ownership::Freed) => {
                 if self.leads_to(state, address, object) {
                     state.trail.add(site.inst, Event::FreedWithHolder);
                 }
-                state.fates.set(root, Fate::Freed);
+                state.ownerships.set(root, Ownership::Freed);
             }
         }
     }
@@ -386,7 +404,7 @@ impl Machine<'_> {
         let copied = self.pool.copy_term(&effects.pool, term, &mut |_, symbol| known.get(&symbol).copied(), &mut memo);
         match copied {
             Some(copied) => copied,
-            None => self.unknown(&site.moment, Part::Untold, Type::Ptr),
+            None => self.unknown(&site.program_point, Part::Untold, Type::Ptr),
         }
     }
 
@@ -410,29 +428,30 @@ impl Machine<'_> {
         let value = match callee.origin_of(&effects.pool, symbol) {
             Origin::Param(index) => match site.args.get(index as usize) {
                 Some(arg) => self.resized(*arg, width),
-                None => self.unknown(&site.moment, part, ty),
+                None => self.unknown(&site.program_point, part, ty),
             },
             Origin::Initial(key) => {
                 let base = self.translate(before, site, translation, key.base);
                 let address = self.pool.offset(base, key.offset, true);
                 let class = callee.initial_class(key).unwrap_or(Class::Other);
-                let loaded = self.load(before, address, ty, class, &site.moment_of(number));
+                let loaded = self.load(before, address, ty, class, &site.program_point_of(number));
                 self.resized(loaded, width)
             }
             Origin::Global(global) => self.symbols.global(&mut self.pool, global),
             Origin::Function(function) => self.symbols.function(&mut self.pool, function),
             Origin::Block(_) => {
-                self.symbols.at(&mut self.pool, site.moment.clone(), part, width, Origin::Block(site.inst), true)
+                self.symbols.at(&mut self.pool, site.program_point.clone(), part, width, Origin::Block(site.inst), true)
             }
             Origin::Derived(of) => {
                 let of = self.translate(before, site, translation, of);
                 let root = self.root(of).unwrap_or(of);
-                let derived = self.derived(&site.moment, part, root, Type::Ptr);
+                let derived = self.derived(&site.program_point, part, root, Type::Ptr);
                 self.resized(derived, width)
             }
             Origin::Result(_) | Origin::Local(_) | Origin::Unknown => {
                 let origin = Origin::Result(site.inst);
-                let value = self.symbols.at(&mut self.pool, site.moment.clone(), part, width, origin, width == 64);
+                let value =
+                    self.symbols.at(&mut self.pool, site.program_point.clone(), part, width, origin, width == 64);
                 if self.world.config.wants_inputs {
                     self.symbols.note_inner(value);
                 }

@@ -4,18 +4,21 @@ use caulk_ir::Type;
 use caulk_memory::{AccessPath, Relation};
 use caulk_solver::{Consistency, TermId};
 use caulk_summary::apply::{Domain, Effect, Role, Unseen};
-use caulk_summary::{Action, Answer, Caller, Decision, Depth, Destination, Event, Guard, Subject, Summary};
+use caulk_summary::{Action, AllocId, Answer, Caller, Case, Decision, Depth, Destination, Event, Guard, Subject};
+use caulk_useflow::CallEffect;
 
 use crate::call::{Site, States};
 use crate::machine::Machine;
 use crate::paths::OnPath;
-use crate::state::{Fate, State};
+use crate::state::{Ownership, State};
 
 pub(crate) struct AtSite<'m, 'a, 's> {
     machine: &'m mut Machine<'a>,
     site: &'s Site<'s>,
     result: Option<TermId>,
-    summary: &'s Summary,
+    effect: &'s CallEffect<'s>,
+    /// The object that the call is expected to make, and the cases in which it does.
+    wanted: Option<(AllocId, &'s [Case])>,
 }
 
 impl<'m, 'a, 's> AtSite<'m, 'a, 's> {
@@ -23,9 +26,10 @@ impl<'m, 'a, 's> AtSite<'m, 'a, 's> {
         machine: &'m mut Machine<'a>,
         site: &'s Site<'s>,
         result: Option<TermId>,
-        summary: &'s Summary,
+        effect: &'s CallEffect<'s>,
+        wanted: Option<(AllocId, &'s [Case])>,
     ) -> Self {
-        Self { machine, site, result, summary }
+        Self { machine, site, result, effect, wanted }
     }
 
     /// The value that an action is about.
@@ -35,12 +39,12 @@ impl<'m, 'a, 's> AtSite<'m, 'a, 's> {
     }
 
     /// Marks the object; without an object to follow, what the action is about.
-    fn settle(&mut self, state: &mut State, action: &Action, fate: Fate) {
+    fn settle(&mut self, state: &mut State, action: &Action, ownership: Ownership) {
         match state.tracked {
-            Some(_) => self.machine.settle(state, fate),
+            Some(_) => self.machine.settle(state, ownership),
             None => {
                 let root = self.value(state, action).and_then(|value| self.machine.root(value));
-                root.into_iter().for_each(|root| state.fates.set(root, fate));
+                root.into_iter().for_each(|root| state.ownerships.set(root, ownership));
             }
         }
     }
@@ -51,10 +55,10 @@ impl<'m, 'a, 's> AtSite<'m, 'a, 's> {
             return;
         }
         let Some(value) = self.value(state, action) else { return };
-        let value = self.machine.moved(self.site, self.summary, to, value);
+        let value = self.machine.moved(self.site, &self.effect.summary, to, value);
         match self.machine.place_for(state, self.site, self.result, to) {
             Some((address, class)) => self.machine.store(state, address, value, Type::Ptr, class, self.site.inst),
-            None => self.machine.settle(state, Fate::Kept),
+            None => self.machine.settle(state, Ownership::Kept),
         }
     }
 }
@@ -80,6 +84,26 @@ impl Domain for AtSite<'_, '_, '_> {
     fn assume_argument(&mut self, state: &mut State, param: u32, relation: Relation) -> bool {
         let argument = self.site.args.get(param as usize).copied();
         argument.is_none_or(|argument| self.machine.assume(state, argument, relation) == Consistency::Consistent)
+    }
+
+    fn assume_result(&mut self, state: &mut State, relation: Relation) -> bool {
+        self.result.is_none_or(|result| self.machine.assume(state, result, relation) != Consistency::Contradiction)
+    }
+
+    fn is_in_container(&mut self, state: &State) -> bool {
+        self.machine.holds_object(state, self.site)
+    }
+
+    fn has_first_argument(&mut self, state: &State) -> bool {
+        self.machine.has_first_argument(state, self.site)
+    }
+
+    fn give_away(&mut self, state: &mut State) {
+        self.machine.give_away(state, self.site);
+    }
+
+    fn is_of_concern(&self, state: &State) -> bool {
+        state.tracked.is_none() || self.machine.is_live(state)
     }
 
     fn ask(&mut self, state: &State, value: &AccessPath, relation: Relation) -> Answer<TermId> {
@@ -112,7 +136,8 @@ impl Domain for AtSite<'_, '_, '_> {
     }
 
     fn decide(&mut self, state: &State, _: Role, action: &Action) -> Decision<TermId> {
-        let is_sure = matches!(action.guard, Guard::Told(..)) && self.machine.has_room(self.site, self.summary);
+        let is_sure =
+            matches!(action.guard, Guard::ByResult(..)) && self.machine.has_room(self.site, &self.effect.summary);
         let decision = match is_sure {
             true => Decision::Yes,
             false => self.machine.decide_action(state, self.site, self.result, action),
@@ -135,18 +160,18 @@ impl Domain for AtSite<'_, '_, '_> {
 
     fn change(&mut self, state: &mut State, _: Role, action: &Action, effect: Effect<'_>) {
         match effect {
-            Effect::Freed if state.tracked.is_some() => self.machine.settle(state, Fate::Freed),
+            Effect::Freed if state.tracked.is_some() => self.machine.settle(state, Ownership::Freed),
             Effect::Freed | Effect::LeftInside => {
                 let root = self.value(state, action).and_then(|value| self.machine.root(value));
                 if let Some(root) = root {
                     // What is in it went elsewhere before, or was freed too: none of it is the caller's any more.
                     let is_shallow = matches!(action.to, Destination::Free { deep: Depth::Shallow });
                     let is_whole = is_shallow || state.tracked.is_some();
-                    state.fates.set(root, if is_whole { Fate::Freed } else { Fate::Kept });
+                    state.ownerships.set(root, if is_whole { Ownership::Freed } else { Ownership::Kept });
                     state.trail.add(self.site.inst, Event::FreedWithHolder);
                 }
             }
-            Effect::Kept | Effect::Escaped => self.settle(state, action, Fate::Kept),
+            Effect::Kept | Effect::Escaped => self.settle(state, action, Ownership::Kept),
             Effect::Moved(to) => self.store(state, action, to),
         }
     }
@@ -167,8 +192,22 @@ impl Domain for AtSite<'_, '_, '_> {
         _: Option<TermId>,
         _: &mut States,
     ) -> Unseen {
-        self.settle(state, action, Fate::Kept);
+        self.settle(state, action, Ownership::Kept);
         if state.tracked.is_some() { Unseen::Ends } else { Unseen::GoesOn }
+    }
+
+    fn cases(&self) -> usize {
+        self.wanted.map_or(1, |(_, cases)| cases.len().max(1))
+    }
+
+    fn write(&mut self, state: &mut State, case: usize) -> bool {
+        let wanted = self.wanted.and_then(|(block, cases)| Some((block, cases.get(case)?)));
+        self.machine.write_by_summary(state, self.site, self.result, self.effect, wanted)
+    }
+
+    fn assume_left(&mut self, state: &mut State, place: &AccessPath, relation: Relation) -> bool {
+        let value = self.machine.path_value(state, self.site, self.result, place);
+        value.is_none_or(|value| self.machine.assume(state, value, relation) != Consistency::Contradiction)
     }
 
     fn is_held_at(&mut self, state: &State, to: &AccessPath) -> bool {
@@ -176,7 +215,7 @@ impl Domain for AtSite<'_, '_, '_> {
         let Some((address, _)) = self.machine.path_address(state, self.site, self.result, to) else { return false };
         let key = self.machine.key(address);
         let is_held = state.memory.overlapping(key, 8).any(|(_, cell)| self.machine.cell_points_to(cell, object));
-        is_held && !self.summary.is_buffer(to)
+        is_held && !self.effect.summary.is_buffer(to)
     }
 
     fn moves_object(&mut self, state: &State, _: usize, action: &Action) -> bool {

@@ -11,10 +11,6 @@ pub(crate) struct Bounds {
     pub named_loads: u32,
     /// Choices within a loop that are looked through.
     pub loop_choices: usize,
-    /// Callees of callees that are looked into for code that constants seal off.
-    pub sealed_callees: u32,
-    /// Operations that a value is followed through there.
-    pub sealed_operations: u32,
     /// Ways that a call commonly goes.
     pub ways_of_call: usize,
     /// Objects that are followed to find what a call can reach.
@@ -37,8 +33,6 @@ pub(crate) const BOUNDS: Bounds = Bounds {
     bit_changes: 16,
     named_loads: 8,
     loop_choices: 16,
-    sealed_callees: 2,
-    sealed_operations: 8,
     ways_of_call: 3,
     written_objects: 16,
     written_loads: 8,

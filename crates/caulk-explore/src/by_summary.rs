@@ -2,9 +2,10 @@
 
 use caulk_ir::Type;
 use caulk_memory::{AccessPath, Class, Offset, PathRoot, Relation};
+use caulk_program::FuncId;
 use caulk_rules::Rule;
 use caulk_solver::{Consistency, TermId};
-use caulk_summary::apply::{comes_back, take_part};
+use caulk_summary::apply::call;
 use caulk_summary::birth::{enter, leave};
 use caulk_summary::{Action, AllocId, Case, Decision, Depth, Destination, Guard, Room, Subject, Summary};
 use caulk_useflow::CallEffect;
@@ -16,7 +17,7 @@ use crate::frame::{is_pointer, width_of};
 use crate::machine::Machine;
 use crate::made::Making;
 use crate::memory::Content;
-use crate::state::{Fate, State};
+use crate::state::{Ownership, State};
 use crate::symbols::{Key, Origin, Part};
 
 /// What a callee leaves at a place; None where it may have been left as it was.
@@ -27,6 +28,9 @@ pub(crate) struct Written {
     pub value: Option<TermId>,
 }
 
+/// The program point, among those of a call, at which it gives back what it was given.
+const GIVEN_BACK: u32 = u32::MAX;
+
 impl Machine<'_> {
     pub(crate) fn apply_summary(
         &mut self,
@@ -36,9 +40,6 @@ impl Machine<'_> {
         wanted: Option<AllocId>,
     ) -> States {
         let summary = &*effect.summary;
-        if !comes_back(&mut AtSite::new(self, site, None, summary), &mut state, summary) {
-            return smallvec![];
-        }
         for param in &summary.looks_behind {
             if let Some(argument) = site.args.get(*param as usize) {
                 self.dereference(&mut state, *argument);
@@ -48,61 +49,26 @@ impl Machine<'_> {
         if let Some(result) = result.filter(|_| self.world.config.wants_inputs) {
             self.symbols.note_given(result, &site.args);
         }
-        if (summary.nonnull_result || site.call.flags.nonnull_result)
-            && let Some(result) = result
+        if let Some(result) = result.filter(|_| site.call.flags.nonnull_result)
             && self.assume(&mut state, result, Relation::NONZERO) == Consistency::Contradiction
         {
             return smallvec![];
         }
-        if let Some(result) = result
-            && summary.ensures.iter().any(|r| self.assume(&mut state, result, *r) == Consistency::Contradiction)
-        {
-            return smallvec![];
-        }
-        if let Some((result, relation)) = result.zip(summary.holding)
-            && self.holds_object(&state, site)
-            && self.assume(&mut state, result, relation) == Consistency::Contradiction
-        {
-            return smallvec![];
-        }
-        if let Some(result) = result.filter(|_| summary.counts && self.has_first_argument(&state, site))
-            && self.assume(&mut state, result, Relation::Range(1, i64::from(i32::MAX))) == Consistency::Contradiction
-        {
-            return smallvec![];
-        }
-        if effect.unknown {
-            self.give_away(&mut state, site);
-        }
+        // In a cycle of calls a block may have gone from the summary since the candidate was found.
+        let made = wanted.and_then(|block| Some((block, summary.blocks.get(block)?.cases.as_slice())));
         let mut states = States::new();
-        if take_part(&mut AtSite::new(self, site, result, summary), summary, &mut state, &mut states) {
+        let mut at_site = AtSite::new(self, site, result, effect, made);
+        if call(&mut at_site, summary, effect.unknown, &mut state, &mut states) {
             states.push(state);
         }
-        states = self.split_by_stores(states, site, result, summary);
-        if wanted.is_some() && !site.targets.iter().any(|target| self.frame.program.has_body(*target)) {
-            states.retain(|state| self.has_a_size(state, site, summary));
-        }
-        // In a cycle of calls a block may have gone from the summary since the candidate was found.
-        let block = wanted.and_then(|block| summary.blocks.get(block));
-        let cases: &[Case] = block.map_or(&[], |block| &block.cases);
-        let mut after = States::new();
-        for state in states {
-            let Some((last, others)) = cases.split_last() else {
-                after.extend(self.finish(state, site, result, effect, None));
-                continue;
-            };
-            for case in others {
-                after.extend(self.finish(state.clone(), site, result, effect, wanted.zip(Some(case))));
-            }
-            after.extend(self.finish(state, site, result, effect, wanted.zip(Some(last))));
-        }
-        after
+        states
     }
 
     /// Assumes that what `realloc` made has a size: where it is zero, the old block is freed and there is no new one. False when that cannot
     /// be.
     fn has_a_size(&mut self, state: &mut State, site: &Site<'_>, summary: &Summary) -> bool {
         let freed_by = |action: &Action| match (&action.to, &action.guard) {
-            (Destination::Free { .. }, Guard::Given(size, Relation::ZERO)) => Some(size.clone()),
+            (Destination::Free { .. }, Guard::ByArgument(size, Relation::ZERO)) => Some(size.clone()),
             _ => None,
         };
         let sizes: Vec<AccessPath> = summary.actions.iter().filter_map(freed_by).collect();
@@ -113,7 +79,7 @@ impl Machine<'_> {
     }
 
     /// Whether the first argument, a container, holds the object.
-    fn holds_object(&self, state: &State, site: &Site<'_>) -> bool {
+    pub(crate) fn holds_object(&self, state: &State, site: &Site<'_>) -> bool {
         let container = site.args.first().and_then(|arg| self.root(*arg));
         let Some((object, container)) = state.tracked.zip(container) else { return false };
         self.is_live(state)
@@ -121,7 +87,7 @@ impl Machine<'_> {
     }
 
     /// Whether the first argument is known not to be null.
-    fn has_first_argument(&mut self, state: &State, site: &Site<'_>) -> bool {
+    pub(crate) fn has_first_argument(&mut self, state: &State, site: &Site<'_>) -> bool {
         let Some(&first) = site.args.first() else { return false };
         let zero = self.pool.constant(self.pool.width(first), 0);
         let is_null = self.pool.eq(first, zero);
@@ -156,14 +122,21 @@ impl Machine<'_> {
             None => Origin::Result(site.inst),
         };
         for action in summary.actions.iter().filter(|a| a.is_returned()) {
+            let decision = self.decide(state, site, None, &action.guard);
             match &action.subject {
+                _ if decision == Decision::No => {}
                 Subject::Alloc(_) => {
                     origin = Origin::Block(site.inst);
                     break;
                 }
                 Subject::Value(path) => {
-                    let root = self.path_value(state, site, None, path).and_then(|v| self.root(v));
-                    if let Some(root) = root {
+                    let value = self.path_value(state, site, None, path);
+                    // A pointer into nothing is none.
+                    let is_null = value.is_some_and(|value| self.pool.as_const(value) == Some(0));
+                    if is_null && decision == Decision::Yes && is_pointer(ty) {
+                        return value;
+                    }
+                    if let Some(root) = value.and_then(|v| self.root(v)) {
                         origin = Origin::Derived(root);
                         if state.tracked == Some(root) {
                             break;
@@ -176,7 +149,32 @@ impl Machine<'_> {
             return Some(result);
         }
         let is_pointer = is_pointer(ty) || origin != Origin::Result(site.inst);
-        Some(self.symbols.at(&mut self.pool, site.moment.clone(), Part::Value, width, origin, is_pointer))
+        Some(self.symbols.at(&mut self.pool, site.program_point.clone(), Part::Value, width, origin, is_pointer))
+    }
+
+    /// What the call gives back where that is the object that is followed: a callee may give back what it was given or a new block, and this path
+    /// is one on which it is not the block.
+    fn given_back(
+        &mut self,
+        state: &mut State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        summary: &Summary,
+    ) -> Option<TermId> {
+        let object =
+            state.tracked.filter(|object| self.is_live(state) && self.origin(*object) != Origin::Block(site.inst))?;
+        let result = result.filter(|result| !self.points_to(*result, object))?;
+        let gives_object = |machine: &mut Self, action: &Action| match &action.subject {
+            Subject::Value(path) if action.is_returned() => {
+                let root = machine.path_value(state, site, Some(result), path).and_then(|value| machine.root(value));
+                root == Some(object) && machine.decide(state, site, Some(result), &action.guard) == Decision::Yes
+            }
+            _ => false,
+        };
+        let is_given = summary.actions.iter().any(|action| gives_object(self, action));
+        let derived =
+            is_given.then(|| self.derived(&site.program_point_of(GIVEN_BACK), Part::Value, object, site.call.ret))?;
+        (self.assume(state, derived, Relation::NONZERO) != Consistency::Contradiction).then_some(derived)
     }
 
     /// A function without side effects gives the same for the same arguments and the same memory.
@@ -192,18 +190,24 @@ impl Machine<'_> {
             return Some(*known);
         }
         let origin = Origin::Result(site.inst);
-        let result =
-            self.symbols.at(&mut self.pool, site.moment.clone(), Part::Value, width, origin, is_pointer(site.call.ret));
+        let result = self.symbols.at(
+            &mut self.pool,
+            site.program_point.clone(),
+            Part::Value,
+            width,
+            origin,
+            is_pointer(site.call.ret),
+        );
         self.pure_results.insert(key, result);
         Some(result)
     }
 
     /// The callee is not known: it may keep and change whatever it can reach.
-    fn give_away(&mut self, state: &mut State, site: &Site<'_>) {
+    pub(crate) fn give_away(&mut self, state: &mut State, site: &Site<'_>) {
         for &arg in &site.args {
             match state.tracked {
-                Some(object) if self.leads_to(state, arg, object) => self.settle(state, Fate::Kept),
-                None => drop(self.root(arg).map(|root| state.fates.set(root, Fate::Kept))),
+                Some(object) if self.leads_to(state, arg, object) => self.settle(state, Ownership::Kept),
+                None => drop(self.root(arg).map(|root| state.ownerships.set(root, Ownership::Kept))),
                 _ => {}
             }
         }
@@ -234,57 +238,66 @@ impl Machine<'_> {
         }
     }
 
-    /// What the call wrote and gave back. None: the path cannot be.
-    fn finish(
+    /// What the call writes and gives back. `made`: the object that it makes, and in which case. False: the path cannot be.
+    pub(crate) fn write_by_summary(
         &mut self,
-        mut state: State,
+        state: &mut State,
         site: &Site<'_>,
         result: Option<TermId>,
         effect: &CallEffect<'_>,
         made: Option<(AllocId, &Case)>,
-    ) -> Option<State> {
+    ) -> bool {
         let summary = &*effect.summary;
         let wanted = made.map(|(block, _)| block);
+        let has_body = |target: &FuncId| self.frame.program.has_body(*target);
+        if made.is_some() && !site.targets.iter().any(has_body) && !self.has_a_size(state, site, summary) {
+            return false;
+        }
         if let Some((block, case)) = made {
             let mut making = Making { machine: self, site, result, instead: summary.instead_of(block) };
-            if !enter(&mut making, &mut state, case) {
-                return None;
+            if !enter(&mut making, state, case) {
+                return false;
             }
         }
-        self.fill_arguments(&mut state, site, summary);
+        let result = self.given_back(state, site, result, summary).or(result);
+        self.fill_arguments(state, site, summary);
         let mut written: Vec<Written> = Vec::new();
+        // What was there before is gone, whatever is put there then.
+        for path in &summary.overwritten {
+            let Some((address, class)) = self.path_address(state, site, result, path) else { continue };
+            let program_point = site.program_point_of(written.len() as u32);
+            // Of elements it is not known which were written.
+            let is_one = path.steps.last().is_some_and(|step| step.offset != Offset::Any);
+            let value =
+                is_one.then(|| self.unknown(&program_point, Part::Written(self.key(address).offset), Type::Ptr));
+            written.push(Written { address, class, ty: Type::Ptr, value });
+        }
         for action in &summary.actions {
             let Destination::Store(to) = &action.to else { continue };
             match action.subject {
                 Subject::Alloc(block) => {
-                    let is_returned = summary.returns_block(block);
-                    let made = (block, summary.blocks[block].is_zeroed);
-                    if !self.make_block(&mut state, site, result, action, to, is_returned, made, wanted, &mut written) {
-                        return None;
+                    if !self.make_block(state, site, result, summary, (block, action, to), wanted, &mut written) {
+                        return false;
                     }
                 }
                 Subject::Value(ref path) => {
                     let before = written.len();
-                    self.move_value(&state, site, result, action, to, path, &mut written);
+                    self.move_value(state, site, result, action, to, path, &mut written);
                     for moved in written.iter_mut().skip(before) {
                         moved.value = moved.value.map(|value| self.moved(site, summary, to, value));
                     }
                 }
             }
         }
-        for path in &summary.overwritten {
-            let place = self.path_address(&state, site, result, path);
-            written.extend(place.map(|(address, class)| Written { address, class, ty: Type::Ptr, value: None }));
-        }
         if effect.unknown || summary.impure {
             self.opaque.extend(site.targets.iter().filter(|t| self.frame.program.has_body(**t)));
-            self.forget_modified(&mut state, site);
-            self.touch(&mut state);
+            self.forget_modified(state, site);
+            self.touch(state);
         }
         for Written { address, class, ty, value } in written {
             match value {
-                Some(value) => self.store(&mut state, address, value, ty, class, site.inst),
-                None => self.store_unknown(&mut state, site, (address, ty), class),
+                Some(value) => self.store(state, address, value, ty, class, site.inst),
+                None => self.store_unknown(state, site, (address, ty), class),
             }
         }
         if let Some(result) = result {
@@ -293,9 +306,9 @@ impl Machine<'_> {
         match made {
             Some((_, case)) => {
                 let mut making = Making { machine: self, site, result, instead: Vec::new() };
-                leave(&mut making, &mut state, case).then_some(state)
+                leave(&mut making, state, case)
             }
-            None => Some(state),
+            None => true,
         }
     }
 
@@ -306,12 +319,12 @@ impl Machine<'_> {
         let size = width_of(ty).map_or(8, |width| u64::from(width) / 8);
         let holds = state.memory.overlapping(key, size).any(|(_, c)| object.is_some_and(|o| self.cell_points_to(c, o)));
         if !holds {
-            let value = self.unknown(&site.moment, Part::Written(key.offset), ty);
+            let value = self.unknown(&site.program_point, Part::Written(key.offset), ty);
             self.store(state, address, value, ty, class, site.inst);
         }
     }
 
-    /// A value that the callee put somewhere else; what concerns the object was done by `take_part`.
+    /// A value that the callee put somewhere else; what concerns the object was done before.
     #[expect(clippy::too_many_arguments, reason = "one step of finish()")]
     fn move_value(
         &mut self,

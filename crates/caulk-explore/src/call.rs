@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use caulk_ir::{CallData, Callee, Inst, InstId, Operand, Step};
+use caulk_ir::{CallData, Callee, Inst, InstId, Operand, Step, Type};
 use caulk_memory::{AccessPath, PathRoot};
 use caulk_program::{FuncId, Outcome};
 use caulk_rules::Rule;
 use caulk_solver::TermId;
-use caulk_summary::{AllocId, Subject, Summary};
+use caulk_summary::{Action, AllocId, Destination, Subject, Summary};
 use caulk_useflow::CallEffect;
 use smallvec::{SmallVec, smallvec};
 
@@ -17,9 +17,8 @@ use crate::effect_cache::Given;
 use crate::effects::Effects;
 use crate::machine::Machine;
 use crate::order::Asker;
-use crate::sealed::makes_no_block;
 use crate::state::State;
-use crate::symbols::{Moment, Origin};
+use crate::symbols::{Origin, ProgramPoint};
 
 pub(crate) type States = SmallVec<[State; 2]>;
 
@@ -28,7 +27,7 @@ pub(crate) struct Site<'c> {
     pub inst: InstId,
     pub call: &'c CallData,
     pub args: SmallVec<[TermId; 4]>,
-    pub moment: Moment,
+    pub program_point: ProgramPoint,
     pub targets: SmallVec<[FuncId; 2]>,
     /// No others than these are called.
     are_all_targets: bool,
@@ -43,15 +42,15 @@ pub(crate) struct Wanted {
 
 impl Site<'_> {
     /// A program point of its own for one of several loads of the call.
-    pub(crate) fn moment_of(&self, part: u32) -> Moment {
-        let mut moment = self.moment.clone();
-        moment.1.push(part);
-        moment
+    pub(crate) fn program_point_of(&self, part: u32) -> ProgramPoint {
+        let mut program_point = self.program_point.clone();
+        program_point.1.push(part);
+        program_point
     }
 }
 
 impl<'a> Machine<'a> {
-    /// All ways a call may go. `wanted`: the object to follow from here on, if this is the call that makes it.
+    /// All outcomes of a call. `wanted`: the object to follow from here on, if this is the call that makes it.
     pub(crate) fn call(&mut self, state: State, inst: InstId, wanted: Option<Wanted>) -> States {
         let frame = self.frame;
         let Some(call) = frame.body.insts[inst].call() else { return smallvec![state] };
@@ -164,7 +163,7 @@ impl<'a> Machine<'a> {
         // The object is asked for on every path, mostly with the same constants.
         let makes_none = |target: &FuncId| {
             let mut sealed = self.sealed.borrow_mut();
-            *sealed.entry((*target, given.clone())).or_insert_with(|| makes_no_block(self.world, *target, &given))
+            *sealed.entry((*target, given.clone())).or_insert_with(|| self.world.makes_no_block(*target, &given))
         };
         let is_special = self.world.analysis.special_call(self.frame.id, site.inst).is_some();
         !is_special && site.are_all_targets && !site.targets.is_empty() && site.targets.iter().all(makes_none)
@@ -174,6 +173,20 @@ impl<'a> Machine<'a> {
     pub(crate) fn effect(&mut self, inst: InstId) -> Option<Rc<CallEffect<'a>>> {
         let (world, id) = (self.world, self.frame.id);
         self.known_effects.entry(inst).or_insert_with(|| world.call_effect(id, inst).map(Rc::new)).clone()
+    }
+
+    /// Whether the result of a call names the block that it makes: a pointer does, and so does a descriptor.
+    pub(crate) fn names_block(&mut self, inst: InstId) -> bool {
+        match self.frame.body.insts[inst].result_type() {
+            Type::Ptr => true,
+            Type::Int(32) => self.effect(inst).is_some_and(|effect| {
+                let is_result = |path: &AccessPath| path.root == PathRoot::Return && path.steps.is_empty();
+                let is_made = |action: &Action| matches!(action.subject, Subject::Alloc(_));
+                let gives = |action: &Action| matches!(&action.to, Destination::Store(path) if is_result(path));
+                effect.summary.actions.iter().any(|action| is_made(action) && gives(action))
+            }),
+            _ => false,
+        }
     }
 
     pub(crate) fn site<'c>(&mut self, state: &State, inst: InstId, call: &'c CallData) -> Site<'c> {
@@ -192,6 +205,6 @@ impl<'a> Machine<'a> {
             targets.extend_from_slice(self.frame.program.targets(site));
             are_all_targets = site.outcome == Outcome::Resolved;
         }
-        Site { inst, call, args, moment: self.moment(state, inst), targets, are_all_targets }
+        Site { inst, call, args, program_point: self.program_point(state, inst), targets, are_all_targets }
     }
 }

@@ -14,7 +14,7 @@ pub struct ExploreConfig {
     /// States kept apart at one block, before those that agree on the object are merged.
     pub max_states: usize,
     /// Iterations of a loop that are executed as they are, before an iteration with everything the loop writes unknown.
-    pub concrete_rounds: u32,
+    pub concrete_iterations: u32,
     /// Instructions of a callee whose effects are worked out here; for larger ones stage one's summary has to do.
     pub max_callee_size: u32,
     /// Instructions executed to work out the effects of one callee.
@@ -57,7 +57,7 @@ impl Default for ExploreConfig {
             max_steps: 6_000,
             max_replay_steps: 16_000,
             max_states: 8,
-            concrete_rounds: 2,
+            concrete_iterations: 2,
             max_callee_size: 160,
             max_callee_steps: 2_000,
             max_special_size: 1_200,

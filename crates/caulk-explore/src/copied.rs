@@ -17,10 +17,10 @@ impl Machine<'_> {
         let Class::Field(ty, offset) = self.frame.class_of(*src) else { return Vec::new() };
         let info = self.frame.program.type_info(ty);
         let is_whole = offset == 0 && info.size == bytes;
-        let is_meant = |at: u64, size: u64| is_whole || (at == offset && size == bytes);
+        let is_copied = |at: u64, size: u64| is_whole || (at == offset && size == bytes);
         let is_number = |size: u64| matches!(size, 1 | 2 | 4 | 8);
         let fields = info.fields.iter().filter(|f| f.pointee.depth == 0 && f.embedded().is_none() && !f.is_vptr);
-        let fields: Vec<(u64, u64)> = fields.map(|f| (f.offset, f.size)).filter(|f| is_meant(f.0, f.1)).collect();
+        let fields: Vec<(u64, u64)> = fields.map(|f| (f.offset, f.size)).filter(|f| is_copied(f.0, f.1)).collect();
         if info.is_union || fields.len() > BOUNDS.read_fields {
             return Vec::new();
         }
@@ -29,9 +29,9 @@ impl Machine<'_> {
             let ahead = i64::try_from(at - offset).unwrap_or(i64::MAX);
             let key = Key { base: from.base, offset: from.offset.saturating_add(ahead) };
             let address = self.pool.offset(from.base, key.offset, true);
-            let moment = self.moment(state, inst);
+            let program_point = self.program_point(state, inst);
             let class = Class::Field(ty, at);
-            let value = self.load(state, address, Type::Int(8 * size as u16), class, &moment);
+            let value = self.load(state, address, Type::Int(8 * size as u16), class, &program_point);
             cells.push((key, self.content(key, value, size, class)));
         }
         cells

@@ -10,7 +10,7 @@ use caulk_solver::TermId;
 
 use crate::call::Site;
 use crate::machine::Machine;
-use crate::state::{Fate, State};
+use crate::state::{Ownership, State};
 use crate::symbols::Origin;
 
 impl Machine<'_> {
@@ -24,7 +24,7 @@ impl Machine<'_> {
         left: &State,
         freed: &State,
     ) -> bool {
-        let is_freed = before.tracked.is_some_and(|object| freed.fate(object) == Some(Fate::Freed));
+        let is_freed = before.tracked.is_some_and(|object| freed.ownership(object) == Some(Ownership::Freed));
         is_freed && (0..site.args.len()).any(|index| self.is_empty_count(before, site, target, index, left, freed))
     }
 
@@ -61,7 +61,7 @@ impl Machine<'_> {
     fn counts(&self, function: FuncId, index: usize) -> bool {
         let Some(body) = self.frame.program.body(function) else { return false };
         let parameter = InstId(index as u32);
-        let is_meant = |operand: Operand| {
+        let is_count = |operand: Operand| {
             operand.value().is_some_and(|value| match &body.insts[value] {
                 _ if value == parameter => true,
                 Inst::Phi { incoming, .. } => incoming.iter().any(|(_, from)| from.value() == Some(parameter)),
@@ -71,7 +71,7 @@ impl Machine<'_> {
         };
         body.insts.values().any(|inst| match inst {
             Inst::Compare { op, lhs, rhs, .. } => {
-                !matches!(op, CompareOp::Eq | CompareOp::Ne | CompareOp::Float) && (is_meant(*lhs) || is_meant(*rhs))
+                !matches!(op, CompareOp::Eq | CompareOp::Ne | CompareOp::Float) && (is_count(*lhs) || is_count(*rhs))
             }
             _ => false,
         })

@@ -16,7 +16,7 @@ use crate::machine::Machine;
 use crate::memory::{Content, Zeroes};
 use crate::refused::Edge;
 use crate::search::{End, Goal, Search};
-use crate::state::{Fate, State};
+use crate::state::{Ownership, State};
 use crate::symbols::{Key, Origin, Symbols};
 use crate::world::World;
 
@@ -32,12 +32,12 @@ pub(crate) struct EffectsPart {
     /// Runs of bytes copied from what the function was given, before `writes`: where to, where from, how many.
     pub copies: Vec<(Key, Key, TermId)>,
     /// The outcome of the function's own blocks, and of what it was given.
-    pub fates: Vec<(TermId, Fate)>,
+    pub ownerships: Vec<(TermId, Ownership)>,
     /// An allocation failed on this way.
     pub failed: bool,
     /// The branches of a path that goes this way, or those that all of several share: what a reader is told of it.
     pub edges: Vec<Edge>,
-    /// Arguments that are null on this way, and that other ways take.
+    /// Arguments that are null on this way, and that other paths take.
     absent: Vec<TermId>,
     /// What was stored where it cannot be told: under an unknown address, or at one place on one way and elsewhere on another.
     held_somewhere: BTreeSet<TermId>,
@@ -53,7 +53,7 @@ pub(crate) struct ClearedRun {
     pub is_still_zero: bool,
 }
 
-/// All ways a function may go, in terms of its own pool.
+/// All outcomes of a function, in terms of its own pool.
 #[derive(Debug)]
 pub(crate) struct Effects {
     pub pool: TermPool,
@@ -98,7 +98,7 @@ pub(crate) fn work_out(
         let effect = EffectsPart { absent, ..effect_of(&mut machine, &end) };
         parts.push((effect, end.state.facts));
     }
-    for likeness in [Likeness::All, Likeness::ResultAndFates, Likeness::Fates] {
+    for likeness in [Likeness::All, Likeness::ResultAndOwnerships, Likeness::Ownerships] {
         parts = merge_parts(&mut machine, parts, likeness);
         if parts.len() <= world.config.max_effects {
             break;
@@ -141,9 +141,9 @@ fn search_all<'f>(
         *steps += search.machine.steps;
         search
     };
-    let is_whole = |search: &Search<'_, '_>| !search.cut && !search.ends.iter().any(|end| end.state.is_blurred);
+    let is_whole = |search: &Search<'_, '_>| !search.cut && !search.ends.iter().any(|end| end.state.is_merged);
     let mut search = run(true);
-    // With all that callees tell there may be too many ways to keep apart; with less there are fewer.
+    // With all that callees tell there may be too many outcomes to keep apart; with less there are fewer.
     if !is_whole(&search) && search.machine.has_asked_in_cycle.get() {
         search = run(false);
     }
@@ -156,9 +156,9 @@ fn search_all<'f>(
 enum Likeness {
     All,
     /// What differs in memory becomes unknown.
-    ResultAndFates,
+    ResultAndOwnerships,
     /// The result becomes unknown too.
-    Fates,
+    Ownerships,
 }
 
 fn merge_parts(
@@ -172,7 +172,9 @@ fn merge_parts(
         // A way that finds nothing to take says nothing of what the others do with what is there.
         let presence = a.absent == b.absent;
         let is_exact = memory && presence;
-        a.fates == b.fates && (result || likeness == Likeness::Fates) && (is_exact || likeness != Likeness::All)
+        a.ownerships == b.ownerships
+            && (result || likeness == Likeness::Ownerships)
+            && (is_exact || likeness != Likeness::All)
     };
     let mut merged: Vec<(EffectsPart, Facts)> = Vec::new();
     for (effect, facts) in parts {
@@ -195,7 +197,7 @@ fn merge_into(machine: &mut Machine<'_>, known: &mut EffectsPart, other: Effects
     if known.result != other.result
         && let Some(result) = known.result
     {
-        known.result = Some(machine.anew(result));
+        known.result = Some(machine.renewed(result));
     }
     for copy in other.copies {
         if !known.copies.contains(&copy) {
@@ -210,18 +212,18 @@ fn merge_into(machine: &mut Machine<'_>, known: &mut EffectsPart, other: Effects
         let find = |list: &[(Key, Content)]| list.iter().find(|(at, _)| at == key).map(|(_, c)| *c);
         let is_same = find(&known.writes) == find(&other.writes);
         if !is_same {
-            // Where it is on one of the ways cannot be said any more, but there it is held.
+            // Where it is on one of the paths cannot be said any more, but there it is held.
             let lost = [&known.writes, &other.writes].map(|writes| find(writes).and_then(|c| c.points));
             known.held_somewhere.extend(lost.into_iter().flatten());
         }
-        let value = if is_same { content.value } else { machine.anew(content.value) };
+        let value = if is_same { content.value } else { machine.renewed(content.value) };
         writes.push((*key, machine.content(*key, value, content.bytes, content.class)));
     }
     writes.sort_by_key(|(key, _)| *key);
     known.writes = writes;
 }
 
-/// What was cleared on one of two ways is not known to be zero after either.
+/// What was cleared on one of two paths is not known to be zero after either.
 fn merge_runs(some: &[ClearedRun], others: &[ClearedRun]) -> Vec<ClearedRun> {
     let in_both = |run: &ClearedRun| some.contains(run) && others.contains(run);
     let merged = |run: &ClearedRun| ClearedRun { is_still_zero: run.is_still_zero && in_both(run), ..*run };
@@ -236,20 +238,20 @@ fn keep_what_is_held(machine: &Machine<'_>, effect: &mut EffectsPart) {
     let held = std::mem::take(&mut effect.held_somewhere);
     let is_object = |root: &TermId| matches!(machine.origin(*root), Origin::Block(_) | Origin::Param(_));
     for root in held.into_iter().filter(is_object) {
-        match effect.fates.iter_mut().find(|(of, _)| *of == root) {
-            Some((_, fate)) if *fate == Fate::Live => *fate = Fate::Kept,
+        match effect.ownerships.iter_mut().find(|(of, _)| *of == root) {
+            Some((_, ownership)) if *ownership == Ownership::Live => *ownership = Ownership::Kept,
             Some(_) => {}
-            None => effect.fates.push((root, Fate::Kept)),
+            None => effect.ownerships.push((root, Ownership::Kept)),
         }
     }
-    effect.fates.sort_unstable();
+    effect.ownerships.sort_unstable();
 }
 
 /// What the function only looks at by its declaration is kept nowhere.
 fn leave_views(machine: &Machine<'_>, effect: &mut EffectsPart, views: &[u32]) {
     let is_view = |root: TermId| matches!(machine.origin(root), Origin::Param(index) if views.contains(&index));
     if !views.is_empty() {
-        effect.fates.retain(|(root, fate)| *fate != Fate::Kept || !is_view(*root));
+        effect.ownerships.retain(|(root, ownership)| *ownership != Ownership::Kept || !is_view(*root));
         effect.writes.retain(|(_, content)| !content.points.is_some_and(is_view));
     }
 }
@@ -272,15 +274,15 @@ fn effect_of(machine: &mut Machine<'_>, end: &End) -> EffectsPart {
     }
     let kept: SmallVec<[TermId; 1]> = end.result.into_iter().collect();
     let holds_something = |root: TermId| state.memory.iter().any(|(_, c)| c.holder == Some(root) && c.points.is_some());
-    let matters = |root: &TermId, fate: &Fate| match (machine.origin(*root), fate) {
+    let matters = |root: &TermId, ownership: &Ownership| match (machine.origin(*root), ownership) {
         (Origin::Local(_), _) => false,
         // What has no owner is lost inside, and does not concern callers.
-        (Origin::Block(_), Fate::Live) => machine.is_held(state, *root, &kept, false),
-        (Origin::Block(_), Fate::Kept) => machine.is_held(state, *root, &kept, false) || holds_something(*root),
-        (Origin::Block(_), Fate::Freed) => false,
+        (Origin::Block(_), Ownership::Live) => machine.is_held(state, *root, &kept, false),
+        (Origin::Block(_), Ownership::Kept) => machine.is_held(state, *root, &kept, false) || holds_something(*root),
+        (Origin::Block(_), Ownership::Freed) => false,
         _ => true,
     };
-    let fates: Vec<(TermId, Fate)> = state.fates.iter().filter(|(r, f)| matters(r, f)).collect();
+    let ownerships: Vec<(TermId, Ownership)> = state.ownerships.iter().filter(|(r, f)| matters(r, f)).collect();
     let zero = machine.pool.constant(64, 0);
     let mut failed = !state.failures.is_empty();
     for (call, result) in &state.allocations {
@@ -298,7 +300,7 @@ fn effect_of(machine: &mut Machine<'_>, end: &End) -> EffectsPart {
         writes,
         zeroes,
         copies,
-        fates,
+        ownerships,
         failed,
         edges,
         absent: Vec::new(),

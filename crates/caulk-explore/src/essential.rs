@@ -46,7 +46,8 @@ pub(crate) fn essential(
     let mut shown: BTreeSet<usize> = BTreeSet::new();
     let mut targets = vec![(0, made, frame.homes[allocation])];
     targets.push((made, path.branches.len(), frame.homes[place]));
-    passed_by(machine, &path, made, &mut shown, &Touched::new(frame, allocation));
+    let touched = Touched::new(frame, allocation, machine.names_block(allocation));
+    passed_by(machine, &path, made, &mut shown, &touched);
     next_iteration(frame, &path, made, (allocation, place), &mut shown);
     targets.extend(path.set_before(frame, &shown));
     let mut seen: BTreeSet<(usize, usize, BlockId)> = BTreeSet::new();
@@ -228,8 +229,8 @@ fn next_iteration(
 ) {
     let shared = |header: &&BlockId| frame.loops[frame.homes[place]].contains(header);
     let headers: Vec<BlockId> = frame.loops[frame.homes[allocation]].iter().filter(shared).copied().collect();
-    let comes_round = |block: &BlockId| headers.contains(block);
-    let Some(again) = path.blocks.iter().rev().find(|(block, count)| *count > made && comes_round(block)) else {
+    let is_shared_header = |block: &BlockId| headers.contains(block);
+    let Some(again) = path.blocks.iter().rev().find(|(block, count)| *count > made && is_shared_header(block)) else {
         return;
     };
     // The branch of the header, or the one that led back to it.

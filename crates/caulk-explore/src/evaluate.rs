@@ -10,7 +10,7 @@ use caulk_summary::Event;
 
 use crate::frame::width_of;
 use crate::machine::Machine;
-use crate::state::{Fate, State};
+use crate::state::{Ownership, State};
 use crate::symbols::{Key, Origin, Part};
 
 impl Machine<'_> {
@@ -24,12 +24,12 @@ impl Machine<'_> {
             }
             Inst::ScopeStart { local } | Inst::ScopeEnd { local } => self.scope(state, *local, inst),
             Inst::Load { ty, address, .. } => {
-                let moment = self.moment(state, inst);
+                let program_point = self.program_point(state, inst);
                 let class = frame.class_of(*address);
                 self.need_array(state, *address);
                 let address = self.operand(state, *address);
                 self.dereference(state, address);
-                let value = self.load(state, address, *ty, class, &moment);
+                let value = self.load(state, address, *ty, class, &program_point);
                 self.assume_error(state, inst, value);
                 self.assume_hook(state, class, value);
                 state.set(inst, value);
@@ -59,11 +59,11 @@ impl Machine<'_> {
             }
             Inst::Unknown { ty, operands, .. } => {
                 let parts: Vec<TermId> = operands.iter().map(|o| self.operand(state, *o)).collect();
-                let moment = self.moment(state, inst);
-                let value = self.unknown_from(state, &moment, *ty, &parts);
+                let program_point = self.program_point(state, inst);
+                let value = self.unknown_from(state, &program_point, *ty, &parts);
                 state.set(inst, value);
                 if state.tracked.is_some_and(|t| parts.iter().any(|p| self.leads_to(state, *p, t))) {
-                    self.settle(state, Fate::Kept);
+                    self.settle(state, Ownership::Kept);
                 }
             }
             kind if kind.result_type() != Type::Void => {
@@ -132,8 +132,8 @@ impl Machine<'_> {
                         self.pool.binary(op, no_wrap(op, *flags), a, b)
                     }
                     _ => {
-                        let moment = self.moment(state, inst);
-                        self.unknown_from(state, &moment, *ty, &[a, b])
+                        let program_point = self.program_point(state, inst);
+                        self.unknown_from(state, &program_point, *ty, &[a, b])
                     }
                 }
             }
@@ -146,8 +146,8 @@ impl Machine<'_> {
                 match *op {
                     op if op != CompareOp::Float && self.pool.width(a) == self.pool.width(b) => self.compare(op, a, b),
                     _ => {
-                        let moment = self.moment(state, inst);
-                        self.unknown(&moment, Part::Value, Type::Int(1))
+                        let program_point = self.program_point(state, inst);
+                        self.unknown(&program_point, Part::Value, Type::Int(1))
                     }
                 }
             }
@@ -165,16 +165,16 @@ impl Machine<'_> {
                         self.pool.ite(cond, a, b)
                     }
                     None => {
-                        let moment = self.moment(state, inst);
-                        self.unknown_from(state, &moment, *ty, &[a, b])
+                        let program_point = self.program_point(state, inst);
+                        self.unknown_from(state, &program_point, *ty, &[a, b])
                     }
                 }
             }
             kind => {
                 let mut parts: Vec<TermId> = Vec::new();
                 kind.for_each_operand(|operand| parts.push(self.operand(state, *operand)));
-                let moment = self.moment(state, inst);
-                self.unknown_from(state, &moment, kind.result_type(), &parts)
+                let program_point = self.program_point(state, inst);
+                self.unknown_from(state, &program_point, kind.result_type(), &parts)
             }
         }
     }
@@ -210,8 +210,8 @@ impl Machine<'_> {
                 }
             }
             _ => {
-                let moment = self.moment(state, inst);
-                self.unknown_from(state, &moment, to, &[value])
+                let program_point = self.program_point(state, inst);
+                self.unknown_from(state, &program_point, to, &[value])
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::machine::Machine;
 /// The first call after the allocation that frees the object and does nothing else, in the order of the source.
 pub(crate) fn freed_at(machine: &mut Machine<'_>, allocation: InstId) -> Option<InstId> {
     let frame = machine.frame;
-    let is_object = addresses(frame, allocation);
+    let is_object = addresses(frame, allocation, machine.names_block(allocation));
     // In the line of the allocation it is the compiler that frees: after a constructor that throws.
     let line = |inst: InstId| frame.body.place(inst).line;
     let later = frame.body.insts.keys().filter(|inst| *inst > allocation && line(*inst) != line(allocation));
@@ -39,37 +39,41 @@ fn frees(machine: &mut Machine<'_>, is_object: &EntityVec<InstId, bool>, inst: I
 }
 
 /// Values that are the object's address: the result of the call that makes it, or what is read from where the call put it.
-fn addresses(frame: &Frame<'_>, allocation: InstId) -> EntityVec<InstId, bool> {
+fn addresses(frame: &Frame<'_>, allocation: InstId, is_result: bool) -> EntityVec<InstId, bool> {
     let body = frame.body;
     let mut is_object: EntityVec<InstId, bool> = vec![false; body.insts.len()].into();
-    let mut holders: Vec<Operand> = Vec::new();
+    // Where it was put, and by which instruction: what was there before is another object.
+    let mut holders: Vec<(Operand, InstId)> = Vec::new();
     match body.insts[allocation].call() {
-        Some(call) if call.ret != Type::Ptr => {
-            holders.extend(call.args.iter().filter(|arg| body.operand_type(**arg) == Type::Ptr));
+        Some(call) if !is_result => {
+            let places = call.args.iter().filter(|arg| body.operand_type(**arg) == Type::Ptr);
+            holders.extend(places.map(|place| (*place, allocation)));
         }
         _ => is_object[allocation] = true,
     }
     loop {
         let mut is_changed = false;
         for (id, inst) in body.insts.iter() {
-            let is_one = |operand: &Operand| operand.value().is_some_and(|v| is_object[v]);
+            let is_address = |operand: &Operand| operand.value().is_some_and(|v| is_object[v]);
             match inst {
                 Inst::Store { value, address, .. }
-                    if is_one(value) && !holders.iter().any(|holder| is_same_place(frame, *holder, *address)) =>
+                    if is_address(value)
+                        && !holders.iter().any(|(holder, _)| is_same_place(frame, *holder, *address)) =>
                 {
-                    holders.push(*address);
+                    holders.push((*address, id));
                     is_changed = true;
                 }
                 _ if is_object[id] => {}
                 Inst::Load { address, ty: Type::Ptr, .. } => {
-                    is_object[id] = holders.iter().any(|holder| is_same_place(frame, *holder, *address));
+                    is_object[id] =
+                        holders.iter().any(|(holder, by)| *by < id && is_same_place(frame, *holder, *address));
                     is_changed |= is_object[id];
                 }
-                Inst::Cast { value, .. } if is_one(value) => {
+                Inst::Cast { value, .. } if is_address(value) => {
                     is_object[id] = true;
                     is_changed = true;
                 }
-                Inst::Phi { incoming, .. } if incoming.iter().any(|(_, operand)| is_one(operand)) => {
+                Inst::Phi { incoming, .. } if incoming.iter().any(|(_, operand)| is_address(operand)) => {
                     is_object[id] = true;
                     is_changed = true;
                 }

@@ -20,7 +20,7 @@ pub(crate) struct Found {
     pub script: Vec<(InstId, Event)>,
     /// Where the last holder went, if the path does not go by the place that the candidate names.
     pub place: Option<InstId>,
-    pub is_blurred: bool,
+    pub is_merged: bool,
     /// It goes through an iteration of a loop that is known only in general.
     pub is_general: bool,
     /// Some allocation had to fail.
@@ -62,13 +62,13 @@ impl Search<'_, '_> {
             }
             let passed = index < 64 && state.passed & (1 << index) != 0;
             let is_thrown = candidate.loss == Loss::Thrown;
-            let is_meant = match is_thrown {
+            let is_same_end = match is_thrown {
                 true => candidate.exit == exit && is_named(state, index, candidate),
                 false => candidate.exit == exit || (passed && candidate.place != candidate.exit),
             };
             let known = self.found[index].as_ref().map_or(u8::MAX, Found::doubts);
             // The solver is not asked about a path that needs as much to go wrong as the one that is known.
-            if is_meant
+            if is_same_end
                 && known > u8::from(!self.failed(state).is_empty())
                 && let Some(mut found) = self.confirm(state)
                 && found.doubts() < known
@@ -119,7 +119,7 @@ impl Search<'_, '_> {
             steps: state.steps(),
             place: None,
             script: state.trail.decisions(0),
-            is_blurred: state.is_blurred,
+            is_merged: state.is_merged,
             is_general: state.is_general,
             needs_failure: !failed.is_empty(),
             failure_tested,

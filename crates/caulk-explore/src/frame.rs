@@ -160,8 +160,8 @@ impl<'a> Frame<'a> {
     /// What `a && b` came to, or what a variable was set to on each way to a block, has its value when paths meet there. In loops only the
     /// first are distinguished: that is too many states otherwise.
     fn choices(&self, block: BlockId) -> impl Iterator<Item = InstId> + '_ {
-        let is_told_apart = self.loops[block].is_empty();
-        let is_choice = move |v: &InstId| is_told_apart || self.is_condition(*v);
+        let is_distinguished = self.loops[block].is_empty();
+        let is_choice = move |v: &InstId| is_distinguished || self.is_condition(*v);
         self.phis(block).filter(is_choice)
     }
 

@@ -28,12 +28,12 @@ mod touched;
 mod copied;
 mod counts;
 mod evaluate;
-mod fates;
 mod flags;
 mod grown;
 mod machine;
 mod memory;
 mod ownership;
+mod ownership_states;
 mod pieces;
 mod state;
 mod store;
@@ -51,7 +51,6 @@ mod library_writes;
 mod made;
 mod missing_holder;
 mod paths;
-mod sealed;
 mod written;
 
 // Guarded summaries: how they are made and kept.
@@ -63,11 +62,11 @@ mod order;
 // The search: paths, where they meet, loops, and the path that is found.
 mod assertions;
 mod found;
+mod iterations;
 mod matches;
 mod merge;
 mod refused;
 mod replay;
-mod rounds;
 mod search;
 mod thrown;
 mod used_at_once;
@@ -78,6 +77,7 @@ mod example;
 mod inputs;
 mod misuse;
 mod mstg;
+mod unlisted;
 
 pub use caulk_solver::SolverStats;
 pub use config::ExploreConfig;
@@ -86,6 +86,7 @@ pub use kept::Kept;
 pub use misuse::{Misuse, MisuseKind, Misused, misuses};
 pub use mstg::{JointState, ObjectState, StateGraph, TrackedObject, Transition, state_graph};
 pub use refused::Edge;
+pub use unlisted::{Unlisted, unlisted};
 pub use verdict::{
     Effort, Exploration, Layer, Statistics, Step, Verdict, Witness, explore, explore_keeping, explore_one,
 };

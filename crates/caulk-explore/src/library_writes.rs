@@ -149,7 +149,7 @@ impl Machine<'_> {
     pub(crate) fn moved(&mut self, site: &Site<'_>, summary: &Summary, to: &AccessPath, value: TermId) -> TermId {
         match self.root(value) {
             Some(root) if summary.somewhere_inside.contains(to) => {
-                self.derived(&site.moment_of(MOVED), Part::Value, root, Type::Ptr)
+                self.derived(&site.program_point_of(MOVED), Part::Value, root, Type::Ptr)
             }
             _ => value,
         }

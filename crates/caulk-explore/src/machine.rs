@@ -17,7 +17,7 @@ use crate::effect_cache::Given;
 use crate::frame::{Frame, is_pointer, width_of};
 use crate::memory::Content;
 use crate::state::State;
-use crate::symbols::{Key, Moment, Origin, Part, Symbols};
+use crate::symbols::{Key, Origin, Part, ProgramPoint, Symbols};
 use crate::world::World;
 use crate::written::Lineage;
 
@@ -119,34 +119,40 @@ impl<'a> Machine<'a> {
         state
     }
 
-    pub(crate) fn moment(&self, state: &State, inst: InstId) -> Moment {
+    pub(crate) fn program_point(&self, state: &State, inst: InstId) -> ProgramPoint {
         let headers = &self.frame.loops[self.frame.homes[inst]];
-        (inst, headers.iter().map(|h| state.round(*h)).collect())
+        (inst, headers.iter().map(|h| state.iteration(*h)).collect())
     }
 
     /// Any value of a type.
-    pub(crate) fn unknown(&mut self, moment: &Moment, part: Part, ty: Type) -> TermId {
+    pub(crate) fn unknown(&mut self, program_point: &ProgramPoint, part: Part, ty: Type) -> TermId {
         let width = width_of(ty).unwrap_or(64);
-        self.symbols.at(&mut self.pool, moment.clone(), part, width, Origin::Unknown, is_pointer(ty))
+        self.symbols.at(&mut self.pool, program_point.clone(), part, width, Origin::Unknown, is_pointer(ty))
     }
 
     /// Any value of a type that may have been made from the object, if one of its parts was.
-    pub(crate) fn unknown_from(&mut self, state: &State, moment: &Moment, ty: Type, parts: &[TermId]) -> TermId {
+    pub(crate) fn unknown_from(
+        &mut self,
+        state: &State,
+        program_point: &ProgramPoint,
+        ty: Type,
+        parts: &[TermId],
+    ) -> TermId {
         match state.tracked.filter(|t| parts.iter().any(|p| self.points_to(*p, *t))) {
-            Some(object) => self.derived(moment, Part::Value, object, ty),
-            None => self.unknown(moment, Part::Value, ty),
+            Some(object) => self.derived(program_point, Part::Value, object, ty),
+            None => self.unknown(program_point, Part::Value, ty),
         }
     }
 
     /// An unknown of its own in place of a value.
-    pub(crate) fn anew(&mut self, value: TermId) -> TermId {
+    pub(crate) fn renewed(&mut self, value: TermId) -> TermId {
         let width = self.pool.width(value);
         self.symbols.make(&mut self.pool, width, Origin::Unknown, width == 64)
     }
 
-    pub(crate) fn derived(&mut self, moment: &Moment, part: Part, root: TermId, ty: Type) -> TermId {
+    pub(crate) fn derived(&mut self, program_point: &ProgramPoint, part: Part, root: TermId, ty: Type) -> TermId {
         let width = width_of(ty).unwrap_or(64);
-        self.symbols.at(&mut self.pool, moment.clone(), part, width, Origin::Derived(root), true)
+        self.symbols.at(&mut self.pool, program_point.clone(), part, width, Origin::Derived(root), true)
     }
 
     pub(crate) fn points_to(&self, value: TermId, object: TermId) -> bool {
@@ -193,8 +199,8 @@ impl<'a> Machine<'a> {
             Operand::Value(v) => match state.get(v) {
                 Some(term) => term,
                 None => {
-                    let moment = self.moment(state, v);
-                    self.unknown(&moment, Part::Met(state.serial), self.frame.body.insts[v].result_type())
+                    let program_point = self.program_point(state, v);
+                    self.unknown(&program_point, Part::Met(state.serial), self.frame.body.insts[v].result_type())
                 }
             },
             Operand::Const(c) => self.constant(self.frame.body.consts[c]),

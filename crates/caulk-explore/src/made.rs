@@ -7,22 +7,20 @@ use caulk_memory::{AccessPath, Class, Offset, PathRoot, Relation};
 use caulk_program::FuncId;
 use caulk_rules::Rule;
 use caulk_solver::{Consistency, TermId};
-use caulk_summary::apply::part_by_store;
 use caulk_summary::birth::{Maker, Receiver, hand_out};
 use caulk_summary::{Action, AllocId, Decision, Destination, Event, Guard, Subject, Summary};
 
-use crate::at_site::AtSite;
 use crate::by_summary::Written;
 use crate::call::{Site, States};
 use crate::effects::Effects;
 use crate::frame::width_of;
 use crate::machine::Machine;
 use crate::memory::Content;
-use crate::state::{Fate, State};
+use crate::state::{Ownership, State};
 use crate::symbols::{Key, Origin, Part};
 
 impl Machine<'_> {
-    /// The ways of a callee that make the wanted block, as its guarded summary tells. None: the summary lost sight of it.
+    /// The outcomes of a callee that make the wanted block, as its guarded summary tells. None: the summary lost sight of it.
     pub(crate) fn make_by_effects(
         &mut self,
         state: &State,
@@ -64,9 +62,9 @@ impl Machine<'_> {
                 continue;
             }
             // A callee of the callee made it under a condition that nothing tells: whether it exists the parts do not say.
-            let fate = after.fate(object);
-            is_lost |= fate.is_none();
-            if fate == Some(Fate::Live) && self.keep_nonnull(&mut after, object) {
+            let ownership = after.ownership(object);
+            is_lost |= ownership.is_none();
+            if ownership == Some(Ownership::Live) && self.keep_nonnull(&mut after, object) {
                 self.leave_registries(&mut after, object);
                 after.tracked = Some(object);
                 after.trail.add(site.inst, Event::Allocated);
@@ -147,29 +145,6 @@ impl Machine<'_> {
         state.memory.iter().any(|(_, content)| content.holder == Some(object) && is_counted(content.class))
     }
 
-    /// The paths that are left of those that a call comes back on, when each store of the callee that decides has parted them.
-    pub(crate) fn split_by_stores(
-        &mut self,
-        states: States,
-        site: &Site<'_>,
-        result: Option<TermId>,
-        summary: &Summary,
-    ) -> States {
-        let mut states = states;
-        for index in 0..summary.actions.len() {
-            let mut next = States::new();
-            for mut state in states {
-                let mut at_site = AtSite::new(self, site, result, summary);
-                let parted = part_by_store(&mut at_site, &mut state, summary, index);
-                let may_be_left = parted.as_ref().is_none_or(|parted| parted.may_be_left);
-                next.extend(parted.and_then(|parted| parted.stored));
-                next.extend(may_be_left.then_some(state));
-            }
-            states = next;
-        }
-        states
-    }
-
     /// Whether what a callee puts somewhere is new, or may be what a caller follows.
     pub(crate) fn moves_callers_object(
         &mut self,
@@ -194,13 +169,12 @@ impl Machine<'_> {
         state: &mut State,
         site: &Site<'_>,
         result: Option<TermId>,
-        action: &Action,
-        to: &AccessPath,
-        is_returned: bool,
-        (block, is_zeroed): (AllocId, bool),
+        summary: &Summary,
+        (block, action, to): (AllocId, &Action, &AccessPath),
         wanted: Option<AllocId>,
         written: &mut Vec<Written>,
     ) -> bool {
+        let (is_returned, is_zeroed) = (summary.returns_block(block), summary.blocks[block].is_zeroed);
         let ty = self.type_of_block(site.inst, block);
         let is_wanted = wanted == Some(block)
             && state.tracked.is_none_or(|t| Some(t) == self.block_address(site, result, is_returned, block, ty));
@@ -223,10 +197,10 @@ impl Machine<'_> {
                 state.allocations.push((site.inst, address));
             }
         } else {
-            let place = self.path_address(state, site, result, to);
+            let place = self.place_of_block(state, site, result, summary, to);
             // What may have been put into memory that was only found on the way is held there.
             if !happens && self.follows_all && !place.is_some_and(|(place, _)| self.is_in_sight(place)) {
-                state.fates.set(address, Fate::Kept);
+                state.ownerships.set(address, Ownership::Kept);
             }
             let is_error =
                 is_refused && place.is_some_and(|(place, _)| self.is_error_pointer(state, site, action, place));
@@ -238,7 +212,7 @@ impl Machine<'_> {
             written.extend(place.map(|(address, class)| Written { address, class, ty, value }));
         }
         if happens {
-            state.fates.set_first(address, Fate::Live);
+            state.ownerships.set_first(address, Ownership::Live);
         }
         if happens && self.world.config.rules.applies(Rule::ZeroedBlocks, is_zeroed) {
             state.memory_mut().zero(Key { base: address, offset: 0 }, i64::MAX as u64);
@@ -255,24 +229,46 @@ impl Machine<'_> {
         true
     }
 
+    /// Where a block is put. What it is put into may be made by the same call.
+    fn place_of_block(
+        &mut self,
+        state: &State,
+        site: &Site<'_>,
+        result: Option<TermId>,
+        summary: &Summary,
+        to: &AccessPath,
+    ) -> Option<(TermId, Class)> {
+        let (last, before) = to.steps.split_last()?;
+        let holder = AccessPath { root: to.root, steps: before.into() };
+        let is_holder = |action: &&Action| {
+            let is_there = matches!(&action.to, Destination::Store(place) if place.same_place(&holder));
+            is_there && !before.is_empty() && matches!(action.subject, Subject::Alloc(_))
+        };
+        let holder = summary.actions.iter().find(is_holder).map(|action| action.subject.clone());
+        let Some(Subject::Alloc(holder)) = holder else { return self.path_address(state, site, result, to) };
+        let ty = self.type_of_block(site.inst, holder);
+        let base = self.block_address(site, result, summary.returns_block(holder), holder, ty)?;
+        Some(self.step_address(site, base, last))
+    }
+
     /// Whether a place is one that a library function fills just where it makes no other block: `g_regex_new(text, 0, 0, &error)`. Where it
     /// does not fill it there is nothing in it, unless the object was there before.
     fn is_error_pointer(&mut self, state: &State, site: &Site<'_>, action: &Action, place: TermId) -> bool {
-        let Guard::Told(filled, _) = action.guard else { return false };
+        let Guard::ByResult(filled, _) = action.guard else { return false };
         let Some(effect) = self.effect(site.inst) else { return false };
         let is_instead = |other: &Action| {
             matches!(other.subject, Subject::Alloc(_))
-                && matches!(other.guard, Guard::Told(made, _) if made.contradicts(filled))
+                && matches!(other.guard, Guard::ByResult(made, _) if made.contradicts(filled))
         };
         let key = self.key(place);
         let has_body = |target: &FuncId| self.frame.program.has_body(*target);
         let has_object = |object| state.memory.overlapping(key, 8).any(|(_, cell)| self.cell_points_to(cell, object));
-        let is_one = !site.targets.is_empty()
+        let gives_error_pointer = !site.targets.is_empty()
             && !site.targets.iter().any(has_body)
             && effect.summary.actions.iter().any(is_instead)
             && self.is_in_sight(place)
             && !state.tracked.is_some_and(has_object);
-        self.world.config.rules.applies(Rule::ErrorPointers, is_one)
+        self.world.config.rules.applies(Rule::ErrorPointers, gives_error_pointer)
     }
 
     /// Whether an address is in memory that the function was given itself, or in a variable of its own.
@@ -316,7 +312,7 @@ impl Machine<'_> {
             return result;
         }
         let (origin, width) = (Origin::Block(site.inst), width_of(ty).unwrap_or(64));
-        Some(self.symbols.at(&mut self.pool, site.moment.clone(), Part::Block(block.0), width, origin, true))
+        Some(self.symbols.at(&mut self.pool, site.program_point.clone(), Part::Block(block.0), width, origin, true))
     }
 
     /// How a block is named: by a pointer, or by a number if it is a descriptor. Two of them may lie side by side (`pipe`).

@@ -221,19 +221,21 @@ impl Search<'_, '_> {
 impl State {
     /// Notes that an iteration found the entry. False: an earlier one has found it.
     fn note_match(&mut self, header: BlockId, branch: InstId) -> bool {
-        let Some(round) = self.rounds.iter_mut().find(|round| round.header == header) else { return true };
-        let is_first = !round.matched.contains(&branch);
+        let Some(iteration) = self.iterations.iter_mut().find(|iteration| iteration.header == header) else {
+            return true;
+        };
+        let is_first = !iteration.matched.contains(&branch);
         if is_first {
-            round.matched.push(branch);
+            iteration.matched.push(branch);
         }
         is_first
     }
 
     /// Forgets what only one of two paths has found.
     pub(crate) fn keep_common_matches(&mut self, other: &State) {
-        for round in self.rounds.iter_mut().filter(|round| !round.matched.is_empty()) {
-            let known = other.rounds.iter().find(|r| r.header == round.header);
-            round.matched.retain(|branch| known.is_some_and(|known| known.matched.contains(branch)));
+        for iteration in self.iterations.iter_mut().filter(|iteration| !iteration.matched.is_empty()) {
+            let known = other.iterations.iter().find(|r| r.header == iteration.header);
+            iteration.matched.retain(|branch| known.is_some_and(|known| known.matched.contains(branch)));
         }
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct Zeroes {
 }
 
 impl Zeroes {
-    /// What holds of a run on both of two ways.
+    /// What holds of a run on both of two paths.
     fn meet(&self, other: &Zeroes) -> Option<Zeroes> {
         let is_same = (self.base, self.from, self.to) == (other.base, other.from, other.to);
         is_same.then(|| {

@@ -9,17 +9,17 @@ use caulk_solver::{SymbolId, TermId};
 
 use crate::machine::Machine;
 use crate::search::Search;
-use crate::state::{Fate, State};
+use crate::state::{Ownership, State};
 use crate::symbols::{Key, Origin};
 
 /// What must agree for two paths to become one whatever it costs: where the object is, and who holds it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Signature {
     tracked: Option<TermId>,
-    fates: Vec<(TermId, Fate)>,
+    ownerships: Vec<(TermId, Ownership)>,
     cells: Vec<Key>,
     values: Vec<InstId>,
-    rounds: Vec<(u32, u32)>,
+    iterations: Vec<(u32, u32)>,
     passed: u64,
     beginning: u8,
     /// What was freed, where misuse of it is looked for.
@@ -84,7 +84,7 @@ fn distance(one: &State, other: &State) -> usize {
 
 /// The outcome of objects, but for blocks of this function that are gone and that nothing points to any more: they are as if
 /// they had never been. `live`: values that are used later; none: all.
-fn fates_that_matter(machine: &Machine<'_>, state: &State, live: Option<&[InstId]>) -> Vec<(TermId, Fate)> {
+fn ownerships_that_matter(machine: &Machine<'_>, state: &State, live: Option<&[InstId]>) -> Vec<(TermId, Ownership)> {
     let points = |value: Option<TermId>, root| value.is_some_and(|value| machine.points_to(value, root));
     let is_named = |root: TermId| match live {
         Some(live) => live.iter().any(|v| points(state.get(*v), root)),
@@ -93,10 +93,10 @@ fn fates_that_matter(machine: &Machine<'_>, state: &State, live: Option<&[InstId
     let is_known = |root: TermId| {
         state.memory.iter().any(|(_, c)| c.holder == Some(root) || machine.cell_points_to(c, root)) || is_named(root)
     };
-    let is_past = |root: TermId, fate: Fate| {
-        fate != Fate::Live && matches!(machine.origin(root), Origin::Block(_)) && !is_known(root)
+    let is_past = |root: TermId, ownership: Ownership| {
+        ownership != Ownership::Live && matches!(machine.origin(root), Origin::Block(_)) && !is_known(root)
     };
-    state.fates.iter().filter(|(root, fate)| !is_past(*root, *fate)).collect()
+    state.ownerships.iter().filter(|(root, ownership)| !is_past(*root, *ownership)).collect()
 }
 
 impl Search<'_, '_> {
@@ -116,8 +116,8 @@ impl Search<'_, '_> {
         let each = (limit / groups.len().max(1)).max(1);
         let mut merged = Vec::new();
         for group in groups.into_values() {
-            let told_apart = self.merge_alike(block, group);
-            merged.extend(self.reduce(told_apart, each));
+            let distinguished = self.merge_alike(block, group);
+            merged.extend(self.reduce(distinguished, each));
         }
         merged
     }
@@ -159,7 +159,7 @@ impl Search<'_, '_> {
             let (one, other) = distances.nearest();
             let gone = states.remove(other);
             self.blur(&mut states[one], &gone);
-            states[one].is_blurred = true;
+            states[one].is_merged = true;
             distances.merged(&states, one, other);
             // A guarded summary of such paths is none; a drawing of them is better than none.
             self.cut |= !self.is_leak_search() && self.transitions.is_none() && self.misuses.is_none();
@@ -170,13 +170,13 @@ impl Search<'_, '_> {
     fn signature(&mut self, state: &State, block: Option<BlockId>) -> Signature {
         let live: &[InstId] = block.map_or(&[], |block| self.machine.frame.live_pointers(block));
         let machine = &self.machine;
-        let rounds = state.rounds.iter().map(|r| (r.header.0, r.count)).collect();
+        let iterations = state.iterations.iter().map(|r| (r.header.0, r.count)).collect();
         let mut signature = Signature {
             tracked: state.tracked,
-            fates: Vec::new(),
+            ownerships: Vec::new(),
             cells: Vec::new(),
             values: Vec::new(),
-            rounds,
+            iterations,
             passed: state.passed,
             beginning: state.beginning,
             freed: state.watched.freed().collect(),
@@ -184,12 +184,12 @@ impl Search<'_, '_> {
         };
         let Some(object) = state.tracked else {
             if !self.is_leak_search() {
-                signature.fates = fates_that_matter(machine, state, block.map(|_| live));
+                signature.ownerships = ownerships_that_matter(machine, state, block.map(|_| live));
             }
             return signature;
         };
-        signature.fates =
-            machine.holders(state, object).into_iter().filter_map(|r| Some((r, state.fate(r)?))).collect();
+        signature.ownerships =
+            machine.holders(state, object).into_iter().filter_map(|r| Some((r, state.ownership(r)?))).collect();
         let cells = state.memory.iter().filter(|(_, c)| machine.cell_points_to(c, object));
         signature.cells = cells.map(|(key, _)| key).collect();
         let points = |v: &InstId| state.get(*v).is_some_and(|value| machine.points_to(value, object));
@@ -259,10 +259,10 @@ impl Search<'_, '_> {
         for number in counted {
             self.machine.assume(one, number, Relation::at_least(1));
         }
-        for (root, fate) in other.fates.iter() {
-            let differs = one.fate(root) != Some(fate);
+        for (root, ownership) in other.ownerships.iter() {
+            let differs = one.ownership(root) != Some(ownership);
             if differs && Some(root) != one.tracked {
-                one.fates.set(root, Fate::Kept);
+                one.ownerships.set(root, Ownership::Kept);
             }
         }
         one.failures.retain(|call| other.failures.contains(call));
@@ -295,7 +295,7 @@ impl Search<'_, '_> {
             if content.points.is_some() && holders.iter().any(|holder| machine.cell_points_to(content, *holder)) {
                 return *content;
             }
-            let mut value = machine.anew(content.value);
+            let mut value = machine.renewed(content.value);
             if let Some(second) = second
                 && machine.world.is_flags(content.class)
             {

@@ -7,7 +7,7 @@ use caulk_solver::TermId;
 
 use crate::call::Site;
 use crate::machine::Machine;
-use crate::state::{Fate, State};
+use crate::state::{Ownership, State};
 use crate::symbols::Origin;
 
 impl Machine<'_> {
@@ -46,7 +46,7 @@ impl Machine<'_> {
         let mut roots = site.args.iter().filter_map(|argument| self.root(*argument));
         let Some(object) = before.tracked else {
             let is_block = |root: &TermId| matches!(self.origin(*root), Origin::Block(_));
-            return roots.filter(|root| is_block(root) && before.fate(*root) == Some(Fate::Live)).collect();
+            return roots.filter(|root| is_block(root) && before.ownership(*root) == Some(Ownership::Live)).collect();
         };
         let holds = |root| before.memory.iter().any(|(_, c)| c.holder == Some(root) && self.cell_points_to(c, object));
         let is_given = self.is_live(before) && roots.any(|root| root == object || holds(root));
@@ -56,7 +56,7 @@ impl Machine<'_> {
     /// Whether an object was freed or kept by a call, or put somewhere.
     fn has_taken(&self, before: &State, after: &State, object: TermId) -> bool {
         let cells = |state: &State| state.memory.iter().filter(|(_, c)| self.cell_points_to(c, object)).count();
-        after.fate(object) != before.fate(object) || cells(after) > cells(before)
+        after.ownership(object) != before.ownership(object) || cells(after) > cells(before)
     }
 
     fn is_found_full(&mut self, after: &State, argument: TermId) -> bool {

@@ -20,7 +20,7 @@ use crate::effect_cache::EffectCache;
 use crate::frame::Frame;
 use crate::machine::Machine;
 use crate::search::{Goal, Search};
-use crate::state::{Fate, State};
+use crate::state::{Ownership, State};
 use crate::symbols::Origin;
 use crate::world::World;
 
@@ -212,9 +212,9 @@ impl Machine<'_> {
         for action in effect.summary.actions.iter().filter(|a| matches!(a.to, Destination::Free { .. })) {
             let Subject::Value(path) = &action.subject else { continue };
             if let Some(value) = self.path_value(state, site, None, path) {
-                let is_given_away = self
-                    .root(value)
-                    .is_some_and(|root| state.fate(root) == Some(Fate::Kept) && !state.watched.freed.contains(&root));
+                let is_given_away = self.root(value).is_some_and(|root| {
+                    state.ownership(root) == Some(Ownership::Kept) && !state.watched.freed.contains(&root)
+                });
                 freeing.push(Freeing { value, action: action.clone(), is_given_away });
             }
         }
@@ -299,7 +299,7 @@ impl Machine<'_> {
     /// A block of the path that nothing else holds.
     fn is_own(&self, state: &State, holder: TermId, kept: &[TermId]) -> bool {
         matches!(self.origin(holder), Origin::Block(_))
-            && state.fate(holder) == Some(Fate::Live)
+            && state.ownership(holder) == Some(Ownership::Live)
             && !self.is_held(state, holder, kept, false)
     }
 }

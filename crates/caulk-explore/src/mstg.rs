@@ -17,7 +17,7 @@ use crate::inputs::InputPlace;
 use crate::machine::Machine;
 use crate::refused::Edge as Branch;
 use crate::search::{Goal, Search};
-use crate::state::{Fate, State};
+use crate::state::{Ownership, State};
 use crate::symbols::Origin;
 use crate::world::World;
 
@@ -106,7 +106,7 @@ impl Machine<'_> {
         let mut states = JointState::new();
         // A failed allocation is no object.
         let is_there = |object: &TermId| state.facts.value(&self.pool, *object) != Some(0);
-        for (object, fate) in state.fates.iter().filter(|(object, _)| is_there(object)) {
+        for (object, ownership) in state.ownerships.iter().filter(|(object, _)| is_there(object)) {
             let (tracked, is_made) = match self.origin(object) {
                 Origin::Block(call) => (TrackedObject::Made(call), true),
                 _ => match self.place_of(object, BOUNDS.named_loads) {
@@ -114,14 +114,14 @@ impl Machine<'_> {
                     _ => continue,
                 },
             };
-            let now = match fate {
-                Fate::Freed => ObjectState::Freed,
-                Fate::Kept => ObjectState::GivenAway,
-                Fate::Live if !is_made => ObjectState::Accessed,
-                Fate::Live if self.is_held(state, object, &[], false) => ObjectState::Stored,
-                Fate::Live if result.is_none() => ObjectState::Held,
-                Fate::Live if self.is_held(state, object, &returned, false) => ObjectState::HandedOut,
-                Fate::Live => ObjectState::Leaked,
+            let now = match ownership {
+                Ownership::Freed => ObjectState::Freed,
+                Ownership::Kept => ObjectState::GivenAway,
+                Ownership::Live if !is_made => ObjectState::Accessed,
+                Ownership::Live if self.is_held(state, object, &[], false) => ObjectState::Stored,
+                Ownership::Live if result.is_none() => ObjectState::Held,
+                Ownership::Live if self.is_held(state, object, &returned, false) => ObjectState::HandedOut,
+                Ownership::Live => ObjectState::Leaked,
             };
             if now != ObjectState::Accessed {
                 states.insert((tracked, now));

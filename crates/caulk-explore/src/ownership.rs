@@ -7,19 +7,19 @@ use caulk_solver::TermId;
 use smallvec::SmallVec;
 
 use crate::machine::Machine;
-use crate::state::{Fate, State};
+use crate::state::{Ownership, State};
 use crate::symbols::Origin;
 
 impl Machine<'_> {
     /// The object is no longer this path's to see to.
-    pub(crate) fn settle(&mut self, state: &mut State, fate: Fate) {
+    pub(crate) fn settle(&mut self, state: &mut State, ownership: Ownership) {
         if let Some(object) = state.tracked {
-            state.fates.set(object, fate);
+            state.ownerships.set(object, ownership);
         }
     }
 
     pub(crate) fn is_live(&self, state: &State) -> bool {
-        state.tracked.is_some_and(|object| state.fate(object) == Some(Fate::Live))
+        state.tracked.is_some_and(|object| state.ownership(object) == Some(Ownership::Live))
     }
 
     /// Whether a value is a pointer to the object, or to memory that leads to it.
@@ -83,13 +83,13 @@ impl Machine<'_> {
                 if holder == held {
                     continue;
                 }
-                match (state.fate(holder), self.origin(holder)) {
-                    (Some(Fate::Freed), _) => {}
-                    (Some(Fate::Kept), _) => return true,
+                match (state.ownership(holder), self.origin(holder)) {
+                    (Some(Ownership::Freed), _) => {}
+                    (Some(Ownership::Kept), _) => return true,
                     (_, Origin::Local(_)) if !locals_live => {}
                     // It is not read again before it is set again.
                     (_, Origin::Global(g)) if !locals_live && self.world.program.only_passes_down(g) => {}
-                    (Some(Fate::Live), _) => work.push(holder),
+                    (Some(Ownership::Live), _) => work.push(holder),
                     _ => return true,
                 }
             }

@@ -9,7 +9,7 @@ use caulk_summary::{Action, Answer, Caller, Decision, Guard};
 use crate::call::Site;
 use crate::machine::Machine;
 use crate::state::State;
-use crate::symbols::{Moment, Origin, Part};
+use crate::symbols::{Origin, Part, ProgramPoint};
 
 /// A call on one path, for the question whether something happens there.
 pub(crate) struct OnPath<'m, 'a, 's> {
@@ -134,7 +134,7 @@ impl Machine<'_> {
         let mut value = self.path_root(site, result, path)?;
         for step in &path.steps {
             let (address, class) = self.step_address(site, value, step);
-            value = self.load_any(state, address, class, &site.moment);
+            value = self.load_any(state, address, class, &site.program_point);
         }
         Some(value)
     }
@@ -151,7 +151,7 @@ impl Machine<'_> {
         let (last, before) = path.steps.split_last()?;
         for step in before {
             let (address, class) = self.step_address(site, value, step);
-            value = self.load_any(state, address, class, &site.moment);
+            value = self.load_any(state, address, class, &site.program_point);
         }
         self.root(value)?;
         Some(self.step_address(site, value, last))
@@ -171,7 +171,7 @@ impl Machine<'_> {
             while state.memory.get(self.key(address)).is_some() {
                 part += 1;
                 let root = self.root(address).unwrap_or(address);
-                address = self.derived(&site.moment_of(part), Part::Element, root, Type::Ptr);
+                address = self.derived(&site.program_point_of(part), Part::Element, root, Type::Ptr);
             }
         }
         Some((address, class))
@@ -185,7 +185,7 @@ impl Machine<'_> {
         }
     }
 
-    fn step_address(&mut self, site: &Site<'_>, base: TermId, step: &PathStep) -> (TermId, Class) {
+    pub(crate) fn step_address(&mut self, site: &Site<'_>, base: TermId, step: &PathStep) -> (TermId, Class) {
         let class = match (step.field, self.origin(base)) {
             (Some((ty, offset)), _) => Class::of_field(self.frame.program, ty, offset),
             (None, Origin::Global(global)) => Class::Global(global),
@@ -197,13 +197,13 @@ impl Machine<'_> {
             // Some element, not known which.
             Offset::Any => {
                 let root = self.root(base).unwrap_or(base);
-                (self.derived(&site.moment, Part::Element, root, Type::Ptr), class)
+                (self.derived(&site.program_point, Part::Element, root, Type::Ptr), class)
             }
         }
     }
 
     /// What a cell holds, whatever its width is.
-    fn load_any(&mut self, state: &State, address: TermId, class: Class, moment: &Moment) -> TermId {
+    fn load_any(&mut self, state: &State, address: TermId, class: Class, program_point: &ProgramPoint) -> TermId {
         let key = self.key(address);
         if let Some(content) = state.memory.get(key) {
             return content.value;
@@ -211,7 +211,7 @@ impl Machine<'_> {
         let known = self.symbols.initial_cells().iter().find(|cell| cell.key == key).map(|cell| cell.value);
         match known {
             Some(term) if !state.memory.is_zeroed(key, 1) => term,
-            _ => self.load(state, address, self.type_of_class(class), class, moment),
+            _ => self.load(state, address, self.type_of_class(class), class, program_point),
         }
     }
 

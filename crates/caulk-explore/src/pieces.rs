@@ -6,7 +6,7 @@ use caulk_solver::{BinaryOp, NoWrap, TermId};
 use crate::machine::Machine;
 use crate::memory::Content;
 use crate::state::State;
-use crate::symbols::{Key, Moment, Part};
+use crate::symbols::{Key, Part, ProgramPoint};
 
 impl Machine<'_> {
     /// What is read from bytes that some cells cover in part: built from those cells, as far as they are plain numbers.
@@ -16,13 +16,13 @@ impl Machine<'_> {
         key: Key,
         width: u8,
         cells: &[(Key, Content)],
-        moment: &Moment,
+        program_point: &ProgramPoint,
     ) -> Option<TermId> {
         let is_number = |(_, c): &(Key, Content)| c.points.is_none() && self.pool.width(c.value) < 64;
         match cells {
             [(at, whole)] if at.offset < key.offset => self.read_inside(key.offset - at.offset, width, whole),
             _ if width > 64 || !cells.iter().all(is_number) => None,
-            _ => self.join(state, key, width, cells, moment),
+            _ => self.join(state, key, width, cells, program_point),
         }
     }
 
@@ -40,7 +40,7 @@ impl Machine<'_> {
         key: Key,
         width: u8,
         cells: &[(Key, Content)],
-        moment: &Moment,
+        program_point: &ProgramPoint,
     ) -> Option<TermId> {
         let mut joined = self.pool.constant(width, 0);
         let mut open = if width == 64 { u64::MAX } else { (1 << width) - 1 };
@@ -57,7 +57,7 @@ impl Machine<'_> {
             joined = self.pool.or(joined, placed);
         }
         if open != 0 && !state.memory.is_zeroed(key, u64::from(width / 8)) {
-            let rest = self.unknown(moment, Part::Value, crate::frame::type_of(width));
+            let rest = self.unknown(program_point, Part::Value, crate::frame::type_of(width));
             let mask = self.pool.constant(width, open);
             let rest = self.pool.and(rest, mask);
             joined = self.pool.or(joined, rest);

@@ -74,7 +74,7 @@ impl Search<'_, '_> {
             here: Progress::default(),
             has_dropped: false,
         });
-        self.is_hurrying = false;
+        self.is_draining = false;
         self.pending.clear();
         let is_whole = self.follow(givens, first.doubts());
         self.to_end = to_end;

@@ -19,7 +19,7 @@ use crate::misuse::Misuses;
 use crate::mstg::{JointState, Transitions};
 use crate::refused::Edges;
 use crate::replay::Replaying;
-use crate::state::{Round, State};
+use crate::state::{Iteration, State};
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug)]
@@ -56,10 +56,10 @@ pub(crate) struct Search<'a, 'g> {
     /// The budget ran out before all paths were seen.
     pub cut: bool,
     /// It ran out, and the paths that were waiting are brought to an end.
-    pub is_hurrying: bool,
+    pub is_draining: bool,
     /// A path is executed alone.
     pub replaying: Option<Replaying>,
-    /// Ways that a candidate could have gone but for a contradiction that only the solver's last layer saw.
+    /// Paths that a candidate could have gone but for a contradiction that only the solver's last layer saw.
     pub refuted_by_solver: usize,
     /// Paths on which the object was there at a candidate's end, whatever held it.
     pub reached_end: bool,
@@ -90,7 +90,7 @@ impl<'a, 'g> Search<'a, 'g> {
             misuses: None,
             max_steps,
             cut: false,
-            is_hurrying: false,
+            is_draining: false,
             replaying: None,
             refuted_by_solver: 0,
             reached_end: false,
@@ -125,7 +125,7 @@ impl<'a, 'g> Search<'a, 'g> {
             if self.is_done() {
                 return;
             }
-            if self.cut && !self.is_hurrying {
+            if self.cut && !self.is_draining {
                 return;
             }
         }
@@ -143,13 +143,13 @@ impl<'a, 'g> Search<'a, 'g> {
         if let Some(replaying) = &self.replaying {
             return self.machine.steps > replaying.limit;
         }
-        let budgets = if self.is_hurrying { 3 } else { 2 };
+        let budgets = if self.is_draining { 3 } else { 2 };
         if self.machine.steps <= budgets * self.max_steps {
-            return self.cut && !self.is_hurrying;
+            return self.cut && !self.is_draining;
         }
         self.cut = true;
-        let is_end = self.is_hurrying || !self.is_leak_search();
-        self.is_hurrying = !is_end;
+        let is_end = self.is_draining || !self.is_leak_search();
+        self.is_draining = !is_end;
         is_end
     }
 
@@ -163,7 +163,7 @@ impl<'a, 'g> Search<'a, 'g> {
         let frame = self.machine.frame;
         for inst in frame.body.blocks[block].insts() {
             self.machine.steps += states.len();
-            // Asked at every instruction: calls in a row, each of which may go several ways, multiply.
+            // Asked at every instruction: calls in a row, each of which may have several outcomes, multiply.
             if self.is_spent() {
                 return;
             }
@@ -291,7 +291,7 @@ impl<'a, 'g> Search<'a, 'g> {
         // In a loop the object may also be one of a later round.
         let frame = self.machine.frame;
         let headers = &frame.loops[frame.homes[inst]];
-        let later = headers.iter().any(|h| state.round(*h) < self.machine.world.config.concrete_rounds);
+        let later = headers.iter().any(|h| state.iteration(*h) < self.machine.world.config.concrete_iterations);
         let mut states = States::new();
         if later {
             states.extend(self.machine.call(state.clone(), inst, None));
@@ -399,13 +399,18 @@ impl<'a, 'g> Search<'a, 'g> {
         for (phi, value) in values {
             state.set(phi, value);
         }
-        state.rounds.retain(|r| frame.loops[to].contains(&r.header));
-        if frame.is_back_edge(from, to) && (self.is_hurrying || !self.next_round(&mut state, to)) {
+        state.iterations.retain(|r| frame.loops[to].contains(&r.header));
+        if frame.is_back_edge(from, to) && (self.is_draining || !self.next_iteration(&mut state, to)) {
             return;
         }
         if frame.loops[to].contains(&to) && !frame.is_back_edge(from, to) {
-            state.rounds.retain(|r| r.header != to);
-            state.rounds.push(Round { header: to, count: 0, before: state.memory.clone(), matched: SmallVec::new() });
+            state.iterations.retain(|r| r.header != to);
+            state.iterations.push(Iteration {
+                header: to,
+                count: 0,
+                before: state.memory.clone(),
+                matched: SmallVec::new(),
+            });
         }
         self.pending.entry(frame.order[to]).or_default().push(state);
     }

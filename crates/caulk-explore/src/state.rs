@@ -7,17 +7,17 @@ use caulk_solver::{Facts, TermId};
 use caulk_summary::Event;
 use smallvec::SmallVec;
 
-pub(crate) use crate::fates::Fate;
-use crate::fates::Fates;
 use crate::memory::Memory;
 use crate::misuse::Watched;
+pub(crate) use crate::ownership_states::Ownership;
+use crate::ownership_states::Ownerships;
 use crate::symbols::Key;
 use crate::values::Values;
 use crate::witness::Trail;
 
 /// A loop the path is in.
 #[derive(Clone, Debug)]
-pub(crate) struct Round {
+pub(crate) struct Iteration {
     pub header: BlockId,
     pub count: u32,
     /// Memory when the loop was entered, to see what an iteration changes.
@@ -33,10 +33,10 @@ pub(crate) struct State {
     pub memory: Rc<Memory>,
     pub facts: Facts,
     /// Objects made or freed on this path, by address.
-    pub fates: Fates,
+    pub ownerships: Ownerships,
     /// The object the search is about, once it exists.
     pub tracked: Option<TermId>,
-    pub rounds: SmallVec<[Round; 2]>,
+    pub iterations: SmallVec<[Iteration; 2]>,
     /// Which set of constants the path began with: paths that began with others are never merged with it.
     pub beginning: u8,
     pub trail: Trail,
@@ -49,7 +49,7 @@ pub(crate) struct State {
     /// Which of the places asked about the path has passed since the object exists.
     pub passed: u64,
     /// States that differed were merged on the way: the path may be one that no single run takes.
-    pub is_blurred: bool,
+    pub is_merged: bool,
     /// It is in, or was in, an iteration of a loop of which only so much is known as holds for every iteration.
     pub is_general: bool,
     /// Calls inside of which an allocation had to fail.
@@ -81,16 +81,16 @@ impl State {
             env: Values::new(values),
             memory: Rc::default(),
             facts: Facts::new(),
-            fates: Fates::default(),
+            ownerships: Ownerships::default(),
             tracked: None,
-            rounds: SmallVec::new(),
+            iterations: SmallVec::new(),
             beginning: 0,
             trail: Trail::default(),
             allocations: SmallVec::new(),
             version: 0,
             serial: 0,
             passed: 0,
-            is_blurred: false,
+            is_merged: false,
             is_general: false,
             failures: SmallVec::new(),
             dereferenced: Rc::default(),
@@ -112,11 +112,11 @@ impl State {
         Rc::make_mut(&mut self.memory)
     }
 
-    pub(crate) fn fate(&self, root: TermId) -> Option<Fate> {
-        self.fates.get(root)
+    pub(crate) fn ownership(&self, root: TermId) -> Option<Ownership> {
+        self.ownerships.get(root)
     }
 
-    pub(crate) fn round(&self, header: BlockId) -> u32 {
-        self.rounds.iter().find(|r| r.header == header).map_or(0, |r| r.count)
+    pub(crate) fn iteration(&self, header: BlockId) -> u32 {
+        self.iterations.iter().find(|r| r.header == header).map_or(0, |r| r.count)
     }
 }

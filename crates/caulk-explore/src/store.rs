@@ -11,8 +11,8 @@ use crate::bounds::BOUNDS;
 use crate::frame::{bytes_of, is_pointer, type_of, width_of};
 use crate::machine::Machine;
 use crate::memory::Content;
-use crate::state::{Fate, State};
-use crate::symbols::{Key, Moment, Origin, Part};
+use crate::state::{Ownership, State};
+use crate::symbols::{Key, Origin, Part, ProgramPoint};
 
 /// The character of a text at an offset: its final zero too, unless the text was cut. Other than ASCII it may not be what the source has.
 fn character(text: &str, offset: i64) -> Option<u64> {
@@ -30,12 +30,19 @@ impl Machine<'_> {
         Key { base, offset: offset as i64 }
     }
 
-    pub(crate) fn load(&mut self, state: &State, address: TermId, ty: Type, class: Class, moment: &Moment) -> TermId {
+    pub(crate) fn load(
+        &mut self,
+        state: &State,
+        address: TermId,
+        ty: Type,
+        class: Class,
+        program_point: &ProgramPoint,
+    ) -> TermId {
         let key = self.key(address);
         let bytes = bytes_of(ty);
         let Some(width) = width_of(ty) else {
             let parts: Vec<TermId> = state.memory.overlapping(key, bytes).map(|(_, c)| c.value).collect();
-            return self.unknown_from(state, moment, ty, &parts);
+            return self.unknown_from(state, program_point, ty, &parts);
         };
         if let Some(content) = state.memory.get(key) {
             let known = self.pool.width(content.value);
@@ -48,12 +55,12 @@ impl Machine<'_> {
         }
         let cells: Vec<(Key, Content)> = state.memory.overlapping(key, bytes).map(|(at, c)| (at, *c)).collect();
         if !cells.is_empty() {
-            let whole = if is_pointer(ty) { None } else { self.read_pieces(state, key, width, &cells, moment) };
+            let whole = if is_pointer(ty) { None } else { self.read_pieces(state, key, width, &cells, program_point) };
             let parts: Vec<TermId> = cells.iter().map(|(_, c)| c.value).collect();
-            return whole.unwrap_or_else(|| self.unknown_from(state, moment, ty, &parts));
+            return whole.unwrap_or_else(|| self.unknown_from(state, program_point, ty, &parts));
         }
         if let Some(object) = self.may_hold_elsewhere(state, key, class) {
-            return self.derived(moment, Part::Value, object, ty);
+            return self.derived(program_point, Part::Value, object, ty);
         }
         if self.is_still_zero(state, key, bytes, class) {
             return self.pool.constant(width, 0);
@@ -168,7 +175,7 @@ impl Machine<'_> {
             }
         }
         if self.is_relinked(state, key, bytes, value, inst) {
-            self.settle(state, Fate::Kept);
+            self.settle(state, Ownership::Kept);
         }
         self.forget_siblings(state, key, class, inst);
         let has_room = state.memory.len() < self.world.config.max_cells || state.memory.get(key).is_some();
@@ -176,7 +183,7 @@ impl Machine<'_> {
             let content = self.content(key, value, bytes, class);
             state.memory_mut().set(key, content);
         } else {
-            state.is_blurred = true;
+            state.is_merged = true;
             state.memory_mut().forget_zeroes(key.base);
             self.keep_unseen(state, value);
         }
@@ -188,9 +195,9 @@ impl Machine<'_> {
     /// A value goes where there is no room to see it: what it points to is held there all the same.
     fn keep_unseen(&mut self, state: &mut State, value: TermId) {
         match state.tracked {
-            Some(object) if self.leads_to(state, value, object) => self.settle(state, Fate::Kept),
+            Some(object) if self.leads_to(state, value, object) => self.settle(state, Ownership::Kept),
             Some(_) => {}
-            None => drop(self.root(value).map(|root| state.fates.set(root, Fate::Kept))),
+            None => drop(self.root(value).map(|root| state.ownerships.set(root, Ownership::Kept))),
         }
     }
 
@@ -261,10 +268,10 @@ impl Machine<'_> {
         if chosen.is_empty() {
             return;
         }
-        let moment = self.moment(state, inst);
+        let program_point = self.program_point(state, inst);
         for (part, (key, class, before)) in chosen.into_iter().enumerate() {
             let ty = type_of(self.pool.width(before));
-            let forgotten = self.unknown(&moment, Part::Forgotten(part as u32), ty);
+            let forgotten = self.unknown(&program_point, Part::Forgotten(part as u32), ty);
             if self.world.config.wants_inputs {
                 self.symbols.note_forgotten(forgotten, key);
             }
@@ -280,7 +287,7 @@ impl Machine<'_> {
         match state.tracked {
             Some(object) => {
                 self.cell_points_to(content, object)
-                    || content.points.is_some_and(|root| state.fate(root) == Some(Fate::Live))
+                    || content.points.is_some_and(|root| state.ownership(root) == Some(Ownership::Live))
             }
             // Any caller's object may be the one that matters.
             None => self.follows_all && content.points.is_some_and(|root| self.is_object(root)),
@@ -327,7 +334,7 @@ impl Machine<'_> {
                 state.memory.iter().any(|(at, c)| at.base == from.base && self.cell_points_to(c, object))
             });
             if holds && from.base != to.base {
-                self.settle(state, Fate::Kept);
+                self.settle(state, Ownership::Kept);
             }
             return self.forget_range(state, dst, None, inst);
         };

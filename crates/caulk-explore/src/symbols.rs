@@ -40,7 +40,7 @@ struct Symbol {
 }
 
 /// When an instruction is executed: itself, and the iterations of the loops around it.
-pub(crate) type Moment = (InstId, SmallVec<[u32; 2]>);
+pub(crate) type ProgramPoint = (InstId, SmallVec<[u32; 2]>);
 
 /// Which of the unknowns of one program point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,7 +72,7 @@ pub(crate) enum Part {
 pub(crate) struct Symbols {
     table: Vec<Symbol>,
     fixed: FxHashMap<FixedKey, TermId>,
-    at: FxHashMap<(Moment, Part), TermId>,
+    at: FxHashMap<(ProgramPoint, Part), TermId>,
     /// Initial contents in the order they were first asked for.
     initial: Vec<InitialCell>,
     initial_index: FxHashMap<(Key, u8), usize>,
@@ -139,20 +139,20 @@ impl Symbols {
     pub(crate) fn at(
         &mut self,
         pool: &mut TermPool,
-        moment: Moment,
+        program_point: ProgramPoint,
         part: Part,
         width: u8,
         origin: Origin,
         is_pointer: bool,
     ) -> TermId {
-        if let Some(&term) = self.at.get(&(moment.clone(), part))
+        if let Some(&term) = self.at.get(&(program_point.clone(), part))
             && pool.width(term) == width
             && self.origin(pool, term) == Some(origin)
         {
             return term;
         }
         let term = self.make(pool, width, origin, is_pointer);
-        self.at.insert((moment, part), term);
+        self.at.insert((program_point, part), term);
         term
     }
 

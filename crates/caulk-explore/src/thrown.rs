@@ -8,7 +8,7 @@ use caulk_useflow::{Candidate, Loss};
 
 use crate::frame::Frame;
 use crate::search::{Goal, Search};
-use crate::state::{Fate, State};
+use crate::state::{Ownership, State};
 use crate::symbols::Origin;
 
 /// Whether the exception that is on its way is one that code names. Lack of memory is none.
@@ -71,7 +71,7 @@ impl Search<'_, '_> {
             // The object under construction never comes to be.
             let holders: Vec<TermId> = state.memory.iter().filter_map(|(_, content)| content.holder).collect();
             for this in holders.into_iter().filter(|h| self.machine.origin(*h) == Origin::Param(0)) {
-                after.fates.set(this, Fate::Freed);
+                after.ownerships.set(this, Ownership::Freed);
             }
         }
         if !self.machine.is_held(&after, object, &[], false) {

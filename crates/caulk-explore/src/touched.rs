@@ -14,15 +14,19 @@ use crate::machine::Machine;
 pub(crate) struct Touched {
     leads: EntityVec<InstId, bool>,
     globals: FxHashSet<GlobalVarId>,
+    /// The object is a descriptor, so numbers lead to it.
+    is_number: bool,
 }
 
 impl Touched {
-    /// Starts at the call that makes the object: at its result, or at what it was given to put the object into.
-    pub(crate) fn new(frame: &Frame<'_>, allocation: InstId) -> Self {
+    /// Starts at the call that makes the object: at its result, if that names the object, or at what it was given to put the object into.
+    pub(crate) fn new(frame: &Frame<'_>, allocation: InstId, is_result: bool) -> Self {
         let body = frame.body;
-        let mut touched = Self { leads: vec![false; body.insts.len()].into(), globals: FxHashSet::default() };
+        let is_number = is_result && !is_wide(body.insts[allocation].result_type());
+        let leads = vec![false; body.insts.len()].into();
+        let mut touched = Self { leads, globals: FxHashSet::default(), is_number };
         match body.insts[allocation].call() {
-            Some(call) if call.ret != Type::Ptr => {
+            Some(call) if !is_result => {
                 for arg in call.args.iter().filter(|arg| body.operand_type(**arg) == Type::Ptr) {
                     touched.mark_holder(frame, *arg);
                 }
@@ -51,7 +55,7 @@ impl Touched {
                 | Inst::Select { .. }
                 | Inst::Insert { .. }
                 | Inst::Extract { .. }
-                    if !self.leads[id] && is_wide(inst.result_type()) =>
+                    if !self.leads[id] && (is_wide(inst.result_type()) || self.is_number) =>
                 {
                     let mut is_any = false;
                     inst.for_each_operand(|operand| is_any |= self.leads_to(frame, *operand));

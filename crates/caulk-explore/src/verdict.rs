@@ -312,7 +312,7 @@ fn verdict(search: &mut Search<'_, '_>, index: usize, candidate: &Candidate, giv
             inputs: found.inputs,
             is_replayed: found.is_replayed,
             is_general: found.is_general,
-            is_doubtful: found.is_blurred || found.is_unproved,
+            is_doubtful: found.is_merged || found.is_unproved,
             needs_alloc_failure: found.needs_failure,
             failure_tested: found.failure_tested,
         }),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use caulk_ir::InstId;
 use caulk_memory::Class;
 use caulk_program::{FuncId, Program};
-use caulk_useflow::{Analysis, CallEffect, UseflowConfig, effect_of};
+use caulk_useflow::{Analysis, CallEffect, Callees, UseflowConfig, effect_of};
 
 use crate::config::ExploreConfig;
 use crate::effect_cache::EffectCache;
@@ -41,6 +41,18 @@ impl<'a> World<'a> {
         }
         let site = self.program.call_site(function, inst)?;
         effect_of(self.program, self.useflow, site, &|f| Some(analysis.summary(f)))
+    }
+
+    /// Whether no code that makes a block for a caller can be reached in a function that is given these constants.
+    pub(crate) fn makes_no_block(&self, function: FuncId, given: &[(u32, u64)]) -> bool {
+        let analysis = self.analysis;
+        let callees = Callees {
+            program: self.program,
+            max_size: self.config.max_special_size,
+            summary: &|f| Some(analysis.summary(f)),
+            effect: &|f, inst| self.call_effect(f, inst),
+        };
+        callees.makes_no_block(function, given)
     }
 
     /// Whether a function may write to cells of a class, wherever they are.

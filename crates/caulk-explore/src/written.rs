@@ -13,7 +13,7 @@ use crate::bounds::BOUNDS;
 use crate::call::Site;
 use crate::machine::Machine;
 use crate::memory::Content;
-use crate::state::{Fate, State};
+use crate::state::{Ownership, State};
 use crate::symbols::{Key, Origin};
 
 /// What memory of this path leads to from what a call is given.
@@ -177,7 +177,7 @@ impl Machine<'_> {
         };
         let is_reached = |base: TermId| {
             let root = self.root(base).unwrap_or(base);
-            let is_kept = || state.fate(root) == Some(Fate::Kept);
+            let is_kept = || state.ownership(root) == Some(Ownership::Kept);
             inside.has(root) || self.reached_from(root, given).is_some() || is_kept() || is_held(root)
         };
         let reached: Vec<TermId> =

@@ -28,7 +28,7 @@ struct KeptUnit {
 }
 
 /// One run over them.
-pub(crate) struct Round<'k> {
+pub(crate) struct Iteration<'k> {
     kept: &'k KeptUnits,
     overlay: &'k Overlay,
     /// When the run began: a file that changed later need not be what was read.
@@ -38,8 +38,8 @@ pub(crate) struct Round<'k> {
 }
 
 impl KeptUnits {
-    pub(crate) fn round<'k>(&'k self, overlay: &'k Overlay) -> Round<'k> {
-        Round { kept: self, overlay, started: SystemTime::now(), hashes: RwLock::default() }
+    pub(crate) fn iteration<'k>(&'k self, overlay: &'k Overlay) -> Iteration<'k> {
+        Iteration { kept: self, overlay, started: SystemTime::now(), hashes: RwLock::default() }
     }
 
     fn units(&self) -> MutexGuard<'_, HashMap<String, KeptUnit>> {
@@ -47,7 +47,7 @@ impl KeptUnits {
     }
 }
 
-impl Round<'_> {
+impl Iteration<'_> {
     /// The unit of the last run, if nothing that it was made from has changed.
     pub(crate) fn find(&self, job: &Job, clang: &Clang) -> Option<ReadUnit> {
         let Key(key) = unit_key(job, clang);

@@ -136,15 +136,15 @@ fn read_each<T: Send>(
         .stack_size(STACK_BYTES)
         .build()
         .map_err(|source| ReadUnitsError::Threads { threads: config.threads, source })?;
-    let round = kept.map(|kept| kept.round(overlay));
+    let iteration = kept.map(|kept| kept.iteration(overlay));
     let read = |job: &Job, number: usize| {
-        let known = round.as_ref().and_then(|round| round.find(job, &config.clang));
+        let known = iteration.as_ref().and_then(|iteration| iteration.find(job, &config.clang));
         if let Some(known) = known {
             return Ok(known);
         }
         let read = read_unit(job, config, &over, scratch.path(), number)?;
-        if let Some(round) = &round {
-            round.keep(job, &config.clang, &read);
+        if let Some(iteration) = &iteration {
+            iteration.keep(job, &config.clang, &read);
         }
         Ok(read)
     };

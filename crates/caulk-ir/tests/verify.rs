@@ -95,7 +95,7 @@ fn values_are_computed_before_their_use() {
         "jump b\nb: scope_end %l\n%l = local 8\nreturn",
         &["@f, block1, `scope_end %4`: %4 is not computed on every way to this use"],
     );
-    // Round a loop, a phi may use itself and what comes after it.
+    // Around a loop, a phi may use itself and what comes after it.
     check(
         "a: jump b\nb: %x = phi i32 [a: 0, b: %y]\n%z = phi i32 [a: 0, b: %z]\n%y = add i32 %x, 1\n\
          %c = eq i32 %y, 9\nbranch %c, b, d\nd: return",

@@ -176,7 +176,7 @@ impl ValueTable {
         self.intern(ValueNode::Global(global), 0)
     }
 
-    /// Whether a value means one object only: no element of an array, no choice, no round of a loop is on the way to it.
+    /// Whether a value means one object only: no element of an array, no choice, no iteration of a loop is on the way to it.
     pub fn is_exact(&self, body: &Body, mut id: ValueId) -> bool {
         loop {
             match self.node(id) {
@@ -390,17 +390,18 @@ impl Builder<'_> {
     }
 }
 
-/// Whether a value is the result of one of several calls that come before it and give new memory: what was allocated in one of two ways
+/// Whether a value is the result of one of several calls that come before it and give new memory: what was allocated in one of two paths
 /// is one block.
 fn is_one_result(body: &Body, value: Operand, depth: u32) -> bool {
     let Operand::Value(inst) = value else { return body.constant(value) == Some(Constant::Null) };
-    let is_one = |from: &Operand| from.value().is_none_or(|v| v < inst) && is_one_result(body, *from, depth - 1);
+    let has_one_result =
+        |from: &Operand| from.value().is_none_or(|v| v < inst) && is_one_result(body, *from, depth - 1);
     match &body.insts[inst] {
         _ if depth == 0 => false,
         inst if inst.call().is_some() => inst.call().is_some_and(|call| call.flags.fresh_result),
-        Inst::Cast { value, .. } => is_one(value),
-        Inst::Phi { incoming, .. } => incoming.iter().all(|(_, from)| is_one(from)),
-        Inst::Select { then, other, .. } => is_one(then) && is_one(other),
+        Inst::Cast { value, .. } => has_one_result(value),
+        Inst::Phi { incoming, .. } => incoming.iter().all(|(_, from)| has_one_result(from)),
+        Inst::Select { then, other, .. } => has_one_result(then) && has_one_result(other),
         _ => false,
     }
 }

@@ -21,12 +21,24 @@ pub enum Member {
     Leaves,
     /// What the last argument points to is copied into the container, which holds what the copy leads to.
     Copies,
+    /// The same of a map of pointers: the last argument is an element, or a pair with one.
+    AddsPair,
     /// Anything else, such as giving out an iterator: code that has it may do anything to any element.
     Other,
 }
 
+impl Member {
+    /// Whether an element goes in as it is.
+    #[must_use]
+    pub fn adds(self) -> bool {
+        matches!(self, Self::Adds | Self::AddsPair)
+    }
+}
+
 /// Containers whose first template argument is what they hold.
 const SEQUENCES: [&str; 7] = ["vector", "list", "deque", "forward_list", "stack", "queue", "priority_queue"];
+/// Bases of sequences.
+const BASES: [(&str, &str); 3] = [("_List_base", "list"), ("__list_imp", "list"), ("_Fwd_list_base", "list")];
 /// Containers whose second one is.
 const MAPS: [&str; 2] = ["map", "unordered_map"];
 /// Containers whose elements are reached through iterators only, and which hold what they are ordered by.
@@ -37,7 +49,8 @@ const MULTIMAPS: [&str; 2] = ["multimap", "unordered_multimap"];
 /// Classes that hold one value or none, or one of several kinds: which, nothing here follows. What goes in stays there.
 const OPTIONALS: [&str; 3] = ["optional", "variant", "any"];
 
-const ADDS: [&str; 7] = ["push_back", "push_front", "push", "insert", "emplace_back", "emplace_front", "insert_after"];
+const ADDS: [&str; 8] =
+    ["push_back", "push_front", "push", "insert", "emplace", "emplace_back", "emplace_front", "insert_after"];
 const GIVES: [&str; 5] = ["operator[]", "at", "front", "back", "top"];
 /// The end of a container by itself leads to no element; code that walks there has its start from another member.
 /// What is taken out or cleared has no owner, unless it was fetched before.
@@ -66,6 +79,9 @@ pub fn container_member(name: &str) -> Option<Member> {
     let (member, rest) = parts.split_last()?;
     let member = without_tags(member);
     let (class, namespaces) = rest.split_last()?;
+    if namespaces.is_empty() {
+        return qt_member(class, member);
+    }
     // Versions of the library live in namespaces of their own: `std::__cxx11`, `std::__1`.
     let (std, versions) = namespaces.split_first()?;
     if *std != "std" || !versions.iter().all(|n| n.starts_with("__")) {
@@ -78,6 +94,12 @@ pub fn container_member(name: &str) -> Option<Member> {
     }
     let (class, arguments) = class.split_once('<')?;
     let arguments = split(arguments.strip_suffix('>')?, ",");
+    // Where the destructor of a container only calls that of its base, compilers make them one.
+    let (class, member) = match BASES.iter().find(|(base, _)| *base == class) {
+        Some((base, list)) if member.strip_prefix('~') == Some(base) => (*list, "~list"),
+        Some(_) => return None,
+        None => (class, member),
+    };
     let held = match class {
         class if SEQUENCES.contains(&class) => arguments.first(),
         class if MAPS.contains(&class) => arguments.get(1),
@@ -92,6 +114,33 @@ pub fn container_member(name: &str) -> Option<Member> {
         (false, true) => Some(Member::Copies),
         (false, false) => None,
     }
+}
+
+/// Qt's containers: those of a list, and those whose second template argument is what they hold.
+const QT_LISTS: [&str; 5] = ["QList", "QVector", "QLinkedList", "QQueue", "QStack"];
+const QT_MAPS: [&str; 2] = ["QMap", "QHash"];
+
+/// The same for containers of Qt.
+fn qt_member(class: &str, member: &str) -> Option<Member> {
+    let (class, arguments) = class.split_once('<')?;
+    let arguments = split(arguments.strip_suffix('>')?, ",");
+    let is_map = QT_MAPS.contains(&class);
+    let held = if QT_LISTS.contains(&class) { arguments.first() } else { arguments.get(1).filter(|_| is_map) };
+    held.filter(|ty| ty.ends_with('*'))?;
+    Some(match member {
+        "append" | "prepend" | "push_back" | "push_front" | "push" | "enqueue" if !is_map => Member::Adds,
+        "insert" | "insertMulti" => Member::Adds,
+        "operator[]" | "at" | "first" | "last" | "front" | "back" | "top" | "head" => Member::Gives,
+        "clear" | "removeAt" | "removeFirst" | "removeLast" | "removeAll" | "removeOne" | "remove" | "reserve"
+        | "squeeze" | "pop_back" | "pop_front" | "contains" | "indexOf" | "end" | "cend" | "constEnd" | "keys" => {
+            Member::Leaves
+        }
+        "size" | "count" | "length" => Member::Counts,
+        "isEmpty" | "empty" => Member::AsksEmpty,
+        name if name == class => Member::Makes,
+        name if name.strip_prefix('~') == Some(class) => Member::Leaves,
+        _ => Member::Other,
+    })
 }
 
 /// What a map of the standard library, by its name in the source with template arguments, leads to from its keys.
@@ -142,17 +191,16 @@ pub fn is_template_of(class: &str, ty: &str) -> bool {
 }
 
 fn classify(class: &str, member: &str) -> Member {
-    // A template that inserts is given a range, one that emplaces an element.
-    let plain = if member.starts_with("emplace") { member.split('<').next().unwrap_or(member) } else { member };
     let is_map = MAPS.contains(&class);
+    // A template that inserts is given a range, one that emplaces an element; that of a map may be given a pair.
+    let takes_element = member.starts_with("emplace") || (is_map && member.starts_with("insert<"));
+    let plain = if takes_element { member.split('<').next().unwrap_or(member) } else { member };
     match plain {
-        name if ADDS.contains(&name) => {
-            if is_map {
-                Member::Copies
-            } else {
-                Member::Adds
-            }
-        }
+        name if ADDS.contains(&name) => match is_map {
+            true if is_given_range(member) => Member::Copies,
+            true => Member::AddsPair,
+            false => Member::Adds,
+        },
         name if GIVES.contains(&name) => Member::Gives,
         name if LEAVES.contains(&name) => Member::Leaves,
         "size" => Member::Counts,
@@ -162,6 +210,52 @@ fn classify(class: &str, member: &str) -> Member {
         _ => Member::Other,
     }
 }
+
+/// Whether a template is given iterators, or references to what the parts of an element are made of.
+fn is_given_range(member: &str) -> bool {
+    member.contains("iterator") || member.contains("piecewise") || member.contains("std::tuple<")
+}
+
+/// Whether a function, by its name in the source, is a member of an iterator of the standard library that leads to elements. It holds
+/// nothing, and moving it on leaves all elements where they are.
+#[must_use]
+pub fn is_iterator_member(name: &str) -> bool {
+    let parts = split(name, "::");
+    let Some((_, classes)) = parts.split_last().filter(|_| matches!(parts.first(), Some(&("std" | "__gnu_cxx"))))
+    else {
+        return false;
+    };
+    let class = classes.last().map(|class| class.split('<').next().unwrap_or_default()).unwrap_or_default();
+    class.ends_with("iterator") && !class.ends_with("insert_iterator")
+}
+
+/// Containers that keep each element in a node of its own.
+const NODES: [&str; 10] = [
+    "list",
+    "forward_list",
+    "map",
+    "multimap",
+    "set",
+    "multiset",
+    "unordered_map",
+    "unordered_multimap",
+    "unordered_set",
+    "unordered_multiset",
+];
+
+/// Whether a function, by its name in the source, is a member by which a container of nodes makes one. Its code links nodes and the container
+/// with each other, and none of that concerns a caller.
+#[must_use]
+pub fn makes_node(name: &str) -> bool {
+    let parts = split(name, "::");
+    let Some((member, rest)) = parts.split_last().filter(|_| parts.first() == Some(&"std")) else { return false };
+    let plain = |name: &str| name.split('<').next().unwrap_or_default().to_owned();
+    let is_node = rest.last().is_some_and(|class| class.contains('<') && NODES.contains(&plain(class).as_str()));
+    let member = plain(without_tags(member));
+    is_node && (ADDS.contains(&member.as_str()) || MAKES_NODES.contains(&member.as_str()))
+}
+
+const MAKES_NODES: [&str; 4] = ["operator[]", "try_emplace", "insert_or_assign", "emplace_hint"];
 
 /// Classes of the standard library that look after the memory they need themselves, whatever they hold, and their bases.
 const SELF_CONTAINED: [&str; 21] = [
@@ -242,7 +336,13 @@ mod tests {
         assert_eq!(container_member(list), Some(Member::Adds));
         let map = "std::map<int, char*, std::less<int>, std::allocator<std::pair<int const, char*> > >";
         assert_eq!(container_member(&format!("{map}::operator[]")), Some(Member::Gives));
-        assert_eq!(container_member(&format!("{map}::insert")), Some(Member::Copies));
+        assert_eq!(container_member(&format!("{map}::insert")), Some(Member::AddsPair));
+        assert_eq!(container_member(&format!("{map}::insert<std::_Rb_tree_iterator<X> >")), Some(Member::Copies));
+        assert_eq!(container_member(&format!("{map}::insert<std::pair<int, char*> >")), Some(Member::AddsPair));
+        assert_eq!(container_member("std::__cxx11::_List_base<T*, A>::~_List_base"), Some(Member::Leaves));
+        assert_eq!(container_member("QList<T*>::append"), Some(Member::Adds));
+        assert_eq!(container_member("QHash<QString, T*>::value"), Some(Member::Other));
+        assert_eq!(container_member("QList<QString>::append"), None);
         assert_eq!(container_member("std::vector<Pair, std::allocator<Pair> >::push_back"), Some(Member::Copies));
         assert_eq!(container_member("std::optional<int*>::optional<int*, true>"), Some(Member::Copies));
         assert_eq!(container_member("std::variant<int, int*>::operator=<int*>"), Some(Member::Copies));

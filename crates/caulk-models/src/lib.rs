@@ -25,8 +25,8 @@ mod table;
 pub use attributes::{DeclAttributes, ParamAttributes};
 pub use condition::{Atom, Comparison, Condition, Operator, Success};
 pub use containers::{
-    Member, container_member, is_deallocation, is_own_pointer_template, is_pointer_container, is_self_contained,
-    is_template_of, mapped_type, member_name,
+    Member, container_member, is_deallocation, is_iterator_member, is_own_pointer_template, is_pointer_container,
+    is_self_contained, is_template_of, makes_node, mapped_type, member_name,
 };
 pub use error::ModelError;
 pub use family::{Family, FamilyId, Resource};

@@ -73,7 +73,7 @@ impl Search<'_> {
     }
 
     /// Whether some instruction like that is not preceded by a store to the variable on every way to it.
-    fn happens_before_writing(&self, function: FuncId, is_one: impl Fn(&Body, InstId) -> bool) -> bool {
+    fn happens_before_writing(&self, function: FuncId, is_sought: impl Fn(&Body, InstId) -> bool) -> bool {
         if !self.writers.contains(&function) {
             return true;
         }
@@ -92,7 +92,7 @@ impl Search<'_> {
             })
         };
         let reachable = body.insts.keys().filter(|inst| tree.is_reachable(homes[*inst]));
-        reachable.filter(|inst| is_one(&body, *inst)).any(|inst| !is_preceded(inst))
+        reachable.filter(|inst| is_sought(&body, *inst)).any(|inst| !is_preceded(inst))
     }
 
     fn is_variable(&self, function: FuncId, address: Option<Constant>) -> bool {

@@ -160,10 +160,10 @@ impl Run<'_> {
     fn compute(&self, inst: InstId) -> Option<u64> {
         match &self.body.insts[inst] {
             Inst::Binary { op, ty: Type::Int(bits), lhs, rhs, .. } => {
-                binary(*op, *bits, self.known(*lhs), self.known(*rhs)).map(|value| truncate(value, *bits))
+                compute_binary(*op, *bits, self.known(*lhs), self.known(*rhs)).map(|value| truncate(value, *bits))
             }
             Inst::Compare { op, ty: Type::Int(bits), lhs, rhs } => {
-                compare(*op, *bits, self.known(*lhs)?, self.known(*rhs)?).map(u64::from)
+                compute_comparison(*op, *bits, self.known(*lhs)?, self.known(*rhs)?).map(u64::from)
             }
             Inst::Cast { op, from: Type::Int(from), to: Type::Int(to), value } => {
                 let value = self.known(*value)?;
@@ -185,7 +185,8 @@ impl Run<'_> {
     }
 }
 
-fn binary(op: BinaryOp, bits: u16, a: Option<u64>, b: Option<u64>) -> Option<u64> {
+/// The value of an operation on numbers of so many bits, as far as they are known.
+pub fn compute_binary(op: BinaryOp, bits: u16, a: Option<u64>, b: Option<u64>) -> Option<u64> {
     if matches!(op, BinaryOp::And | BinaryOp::Mul) && (a == Some(0) || b == Some(0)) {
         return Some(0);
     }
@@ -205,7 +206,8 @@ fn binary(op: BinaryOp, bits: u16, a: Option<u64>, b: Option<u64>) -> Option<u64
     }
 }
 
-fn compare(op: CompareOp, bits: u16, a: u64, b: u64) -> Option<bool> {
+/// The outcome of a comparison of numbers of so many bits.
+pub fn compute_comparison(op: CompareOp, bits: u16, a: u64, b: u64) -> Option<bool> {
     let (x, y) = (sign_extend(a, bits), sign_extend(b, bits));
     Some(match op {
         CompareOp::Eq => a == b,

@@ -49,6 +49,7 @@ pub use calls::{CallKind, CallSite, Outcome};
 pub use config::ProgramConfig;
 pub use dot::{DEFAULT_DEPTH, calls_dot, cfg_dot};
 pub use errno::copied_errnos;
+pub use formulas::{compute_binary, compute_comparison};
 pub use ids::{FuncId, GlobalVarId, TypeId, UnitId};
 pub use marks::{Marks, Shapes, mark};
 pub use names::{Named, Names};

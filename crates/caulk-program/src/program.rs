@@ -242,6 +242,12 @@ impl Program {
         self.is_whole
     }
 
+    /// Whether the program begins with this function: it ends when the function returns.
+    pub fn is_entry(&self, function: FuncId) -> bool {
+        let symbol = self.function(function).symbol;
+        self.config.entry_symbols.iter().any(|entry| entry == symbol)
+    }
+
     /// Whether a variable only passes a value from the function that sets it to the functions that one calls: when it
     /// returns, the variable is not read again before it is set again.
     pub fn only_passes_down(&self, variable: GlobalVarId) -> bool {

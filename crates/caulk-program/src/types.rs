@@ -71,10 +71,10 @@ impl Types {
         let signs: Vec<Vec<Sign>> = units.par_iter().map(|unit| signs_of(unit)).collect();
         let mut unifier = Unifier { ids: signs.iter().map(|u| vec![None; u.len()]).collect(), ..Unifier::default() };
         // C has no identities: its types come second and may be types of C++. What is not described comes last.
-        unifier.round(&signs, |sign| sign.is_described && sign.identity.is_some());
-        unifier.round(&signs, |sign| sign.is_described && sign.identity.is_none());
-        unifier.round(&signs, |sign| !sign.is_described && sign.size > 0);
-        unifier.round(&signs, |sign| !sign.is_described && sign.size == 0);
+        unifier.iteration(&signs, |sign| sign.is_described && sign.identity.is_some());
+        unifier.iteration(&signs, |sign| sign.is_described && sign.identity.is_none());
+        unifier.iteration(&signs, |sign| !sign.is_described && sign.size > 0);
+        unifier.iteration(&signs, |sign| !sign.is_described && sign.size == 0);
         let maps: Vec<EntityVec<StructId, TypeId>> = unifier
             .ids
             .into_iter()
@@ -261,7 +261,7 @@ struct Unifier {
 }
 
 impl Unifier {
-    fn round(&mut self, signs: &[Vec<Sign>], wanted: impl Fn(&Sign) -> bool) {
+    fn iteration(&mut self, signs: &[Vec<Sign>], wanted: impl Fn(&Sign) -> bool) {
         for (unit, signs) in signs.iter().enumerate() {
             for (local, sign) in signs.iter().enumerate().filter(|(_, sign)| wanted(sign)) {
                 let id = self

@@ -13,8 +13,15 @@ use crate::ids::{FuncId, GlobalVarId, TypeId};
 const PURE: &str = "__cxa_pure_virtual";
 const NOT_CALLED: [&str; 2] = [PURE, "__cxa_deleted_virtual"];
 
-/// Where a base lies in a class; None for a virtual base, whose place is known only at run time.
-type BaseOffset = Option<i64>;
+/// Where a base lies in an object of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BasePlace {
+    At(i64),
+    /// A virtual base. Its place is in the table of the whole object's class, this far from where the object's pointer leads (2.5.2).
+    Virtual(i64),
+    Unknown,
+}
+
 type ClassId = usize;
 
 /// The part of a table that objects of one base see.
@@ -27,6 +34,8 @@ struct Group {
     delta: i64,
     /// Slot and function, by rising slot.
     slots: Vec<(u32, FuncId)>,
+    /// Numbers before the slots, by their distance from them: among them, where virtual bases lie.
+    offsets: Vec<(i64, i64)>,
 }
 
 /// All tables of virtual functions of the program.
@@ -46,7 +55,7 @@ pub(crate) struct VirtualTables {
 #[derive(Default)]
 struct Hierarchy {
     classes: FxHashMap<String, ClassId>,
-    bases: Vec<Vec<(ClassId, BaseOffset)>>,
+    bases: Vec<Vec<(ClassId, BasePlace)>>,
 }
 
 impl Hierarchy {
@@ -59,21 +68,26 @@ impl Hierarchy {
         self.bases.len() - 1
     }
 
-    fn add_base(&mut self, class: ClassId, base: ClassId, offset: BaseOffset) {
-        if class != base && !self.bases[class].contains(&(base, offset)) {
-            self.bases[class].push((base, offset));
+    fn add_base(&mut self, class: ClassId, base: ClassId, place: BasePlace) {
+        if class != base && !self.bases[class].contains(&(base, place)) {
+            self.bases[class].push((base, place));
         }
     }
 
-    /// The class itself and all its bases, direct or not, with their places.
-    fn ancestors(&self, class: ClassId) -> Vec<(ClassId, BaseOffset)> {
+    /// The class itself and all its bases, direct or not, with their places where these are known. `virtual_base`: where a virtual base is,
+    /// for the place of the class that has it and the distance in the table.
+    fn ancestors(&self, class: ClassId, virtual_base: impl Fn(i64, i64) -> Option<i64>) -> Vec<(ClassId, Option<i64>)> {
         let mut found = vec![(class, Some(0))];
-        let mut seen: FxHashSet<(ClassId, BaseOffset)> = found.iter().copied().collect();
+        let mut seen: FxHashSet<(ClassId, Option<i64>)> = found.iter().copied().collect();
         let mut next = 0;
         while let Some(&(class, at)) = found.get(next) {
             next += 1;
-            for &(base, offset) in &self.bases[class] {
-                let place = at.zip(offset).map(|(a, o)| a + o);
+            for &(base, place) in &self.bases[class] {
+                let place = at.and_then(|at| match place {
+                    BasePlace::At(offset) => Some(at + offset),
+                    BasePlace::Virtual(distance) => virtual_base(at, distance),
+                    BasePlace::Unknown => None,
+                });
                 if seen.insert((base, place)) {
                     found.push((base, place));
                 }
@@ -102,8 +116,18 @@ impl VirtualTables {
         }
         let unnamed = classes_without_identity(&groups, &hierarchy);
         let mut groups_of = vec![Vec::new(); hierarchy.bases.len()];
+        let mut part_of_object: FxHashMap<(ClassId, i64), usize> = FxHashMap::default();
         for (index, group) in groups.iter().enumerate() {
-            for (class, place) in hierarchy.ancestors(group.class) {
+            part_of_object.entry((group.class, group.delta)).or_insert(index);
+        }
+        for (index, group) in groups.iter().enumerate() {
+            let virtual_base = |at: i64, distance: i64| {
+                let table: &Group = &groups[*part_of_object.get(&(group.class, at))?];
+                // A zero is left out of the table.
+                let offset = table.offsets.iter().find(|(from, _)| *from == distance).map_or(0, |(_, offset)| *offset);
+                Some(at + offset)
+            };
+            for (class, place) in hierarchy.ancestors(group.class, virtual_base) {
                 if place.is_none_or(|p| p == group.delta) && groups_of[class].last() != Some(&index) {
                     groups_of[class].push(index);
                 }
@@ -147,8 +171,8 @@ impl VirtualTables {
         };
         let is_class_known = !groups.is_empty() || class.is_some();
         let groups = if is_class_known { groups } else { self.groups.iter().collect() };
-        let at_slots = |is_meant: fn(&Group) -> bool| -> Vec<FuncId> {
-            groups.iter().copied().filter(|g| is_meant(g)).filter_map(at_slot).collect()
+        let at_slots = |is_candidate: fn(&Group) -> bool| -> Vec<FuncId> {
+            groups.iter().copied().filter(|g| is_candidate(g)).filter_map(at_slot).collect()
         };
         // What an abstract class has in its table runs only while an object of a class below it is made or destroyed.
         let mut found = at_slots(|group| !group.is_abstract);
@@ -208,7 +232,8 @@ fn classes_of_types(world: &World<'_>, hierarchy: &mut Hierarchy) -> FxHashMap<T
         let Some(&class) = of_type.get(&id) else { continue };
         for field in info.fields.iter().filter(|f| f.is_base) {
             if let Some(base) = field.target.and_then(|t| of_type.get(&t)) {
-                hierarchy.add_base(class, *base, i64::try_from(field.offset).ok());
+                let place = i64::try_from(field.offset).map_or(BasePlace::Unknown, BasePlace::At);
+                hierarchy.add_base(class, *base, place);
             }
         }
     }
@@ -254,11 +279,16 @@ fn unnamed_class(mangled: &str) -> Option<&str> {
 }
 
 fn bases_from_type_information(world: &World<'_>, hierarchy: &mut Hierarchy) {
+    let mut described: FxHashSet<ClassId> = FxHashSet::default();
     for id in world.globals.keys() {
         let Some(name) = symbol(world, id).strip_prefix("_ZTI") else { continue };
         let items = items(world, id);
         let word = u64::from(pointer_bytes(world, id));
         let class = hierarchy.class(name);
+        if !items.is_empty() && described.insert(class) {
+            // What debug info says of virtual bases is no place in the object.
+            hierarchy.bases[class].clear();
+        }
         let int_at = |offset: u64| items.iter().find(|i| i.offset == offset).and_then(|i| number(i.value));
         let found: Vec<(u64, &str)> = items
             .iter()
@@ -270,10 +300,12 @@ fn bases_from_type_information(world: &World<'_>, hierarchy: &mut Hierarchy) {
             // One base at offset zero has no more words; several have flags and count before, and a word of flags
             // each: whether it is virtual in bit 0, its offset from bit 8.
             let place = if offset == 2 * word {
-                Some(0)
+                BasePlace::At(0)
             } else {
-                let flags = int_at(offset + word).unwrap_or(0);
-                (flags & 1 == 0).then_some(flags >> 8)
+                match int_at(offset + word).unwrap_or(0) {
+                    flags if flags & 1 == 0 => BasePlace::At(flags >> 8),
+                    flags => BasePlace::Virtual(flags >> 8),
+                }
             };
             hierarchy.add_base(class, base, place);
         }
@@ -301,11 +333,15 @@ fn groups_of_table(world: &World<'_>, table: GlobalVarId, class: ClassId) -> Vec
     let map = world.map(home.unit);
     let is_pure = |item: &InitItem| matches!(item.value, Constant::Function(f) if unit.symbol(f) == PURE);
     let is_abstract = items.iter().any(is_pure);
-    let mut groups: Vec<Group> =
-        starts.iter().map(|&(_, to_top)| Group { class, is_abstract, delta: -to_top, slots: Vec::new() }).collect();
+    let group =
+        |&(_, to_top): &(u64, i64)| Group { class, is_abstract, delta: -to_top, slots: vec![], offsets: vec![] };
+    let mut groups: Vec<Group> = starts.iter().map(group).collect();
     for item in items {
-        let Constant::Function(function) = item.value else { continue };
         let group = starts.partition_point(|s| s.0 <= item.offset);
+        if let (Some(number), Some((start, _))) = (number(item.value), starts.get(group)) {
+            groups[group].offsets.push((item.offset as i64 - *start as i64, number));
+        }
+        let Constant::Function(function) = item.value else { continue };
         if group == 0 || NOT_CALLED.contains(&unit.symbol(function)) {
             continue;
         }

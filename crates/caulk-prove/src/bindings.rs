@@ -28,8 +28,8 @@ pub struct Bindings {
 }
 
 impl Bindings {
-    /// None if there are more blocks times variables than `max_cells`, or if it takes more than `max_rounds` to find out.
-    pub fn new(shape: &Shape, max_cells: usize, max_rounds: usize) -> Option<Self> {
+    /// None if there are more blocks times variables than `max_cells`, or if it takes more than `max_iterations` to find out.
+    pub fn new(shape: &Shape, max_cells: usize, max_iterations: usize) -> Option<Self> {
         let body = &shape.body;
         let blocks = body.blocks.len();
         if blocks * body.vars.len() > max_cells {
@@ -41,11 +41,11 @@ impl Bindings {
         let mut out: EntityVec<BlockId, Option<Vec<Held>>> = vec![None; blocks].into();
         let order = body.reverse_post_order();
         let mut changed = true;
-        for round in 0.. {
+        for iteration in 0.. {
             if !changed {
                 break;
             }
-            if round >= max_rounds {
+            if iteration >= max_iterations {
                 return None;
             }
             changed = false;

@@ -23,7 +23,7 @@ pub struct ProveConfig {
     /// larger one values are only held until their last use.
     pub max_scope_cells: usize,
     /// Iterations over the blocks of a function to find that out.
-    pub max_scope_rounds: usize,
+    pub max_scope_iterations: usize,
     /// Regions in one fact.
     pub max_regions: usize,
     /// Values in one fact that may refer to the cell.
@@ -96,7 +96,7 @@ impl Default for ProveConfig {
             max_probes: 5_000,
             max_table_words: 1_000_000,
             max_scope_cells: 1_000_000,
-            max_scope_rounds: 50,
+            max_scope_iterations: 50,
             max_regions: 50,
             max_values: 500,
             max_pointer_fields: 1_000,

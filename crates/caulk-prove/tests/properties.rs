@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
 use caulk_prove::{Extensions, Judgement, ProveConfig, TypedRegions, World, judge_all};
-use support::generator::{self, Chance};
+use support::generator::{self, Random};
 use support::heaps::can_leak;
 
 /// Programs of a run; `CAULK_PROVE_PROGRAMS` asks for more, `CAULK_PROVE_FIRST` for others.
@@ -42,7 +42,7 @@ fn check(program: &Program, seeds: &[u64], with_memory: bool, config: &ProveConf
         let helper = program.functions_named(&format!("h{seed}"));
         let is_proved = proved.contains(&function) && helper.iter().all(|h| proved.contains(h));
         let own = !config.arguments_are_held;
-        let leaks = can_leak(program, function, own, HEAPS, &mut Chance::new(*seed));
+        let leaks = can_leak(program, function, own, HEAPS, &mut Random::new(*seed));
         assert!(!(is_proved && leaks), "proved, and leaks:\n{}", generator::function(*seed, with_memory));
         tally.proved += usize::from(is_proved);
         tally.leaking += usize::from(leaks);
@@ -109,7 +109,7 @@ fn nor_with_small_bounds() {
         ("max_probes", |c| c.max_probes = 3),
         ("max_table_words", |c| c.max_table_words = 8),
         ("max_scope_cells", |c| c.max_scope_cells = 0),
-        ("max_scope_rounds", |c| c.max_scope_rounds = 1),
+        ("max_scope_rounds", |c| c.max_scope_iterations = 1),
         ("max_regions", |c| c.max_regions = 1),
         ("max_values", |c| c.max_values = 1),
         ("max_pointer_fields", |c| c.max_pointer_fields = 1),

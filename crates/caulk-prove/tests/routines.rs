@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
 use caulk_prove::{Extensions, Judgement, Outcome, ProveConfig, TypedRegions, World, judge_all};
-use support::generator::Chance;
+use support::generator::Random;
 use support::heaps::losing_lines;
 
 /// Heaps that each routine is run on.
@@ -88,7 +88,7 @@ fn row(program: &Program, real: BTreeSet<u32>, models: &Models, extensions: Exte
 
 fn real_lines(program: &Program) -> BTreeSet<u32> {
     let is_public = |f: &FuncId| program.function(*f).declaration.linkage == caulk_ir::Linkage::External;
-    let lines = |f: FuncId| losing_lines(program, f, HEAPS, &mut Chance::new(1));
+    let lines = |f: FuncId| losing_lines(program, f, HEAPS, &mut Random::new(1));
     program.functions().filter(|f| program.has_body(*f)).filter(is_public).flat_map(lines).collect()
 }
 

@@ -210,7 +210,7 @@ fn a_region_whose_only_place_misses_leaves_s() {
 }
 
 #[test]
-fn unknown_values_are_told_apart_by_case() {
+fn unknown_values_are_distinguished_by_case() {
     let after = fact(&[x(), z()], &[NEXT], &[next(x())], &[]);
     let place = Location { address: y().then(Hop::Add(8)), target: NEXT };
     let cases = rules().assign_by_case(&after, &place, &z());

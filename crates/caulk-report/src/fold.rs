@@ -22,6 +22,13 @@ pub(crate) fn kept(steps: &[Step], max: usize) -> Vec<usize> {
 pub(crate) fn drop_contradictions(steps: &mut Vec<Step>) {
     let condition = |step: &Step| {
         let (text, outcome) = step.text.rsplit_once("` is ")?;
+        let whole = text.strip_prefix("`if (").and_then(|text| text.strip_suffix(')'));
+        let text = whole.unwrap_or(text.trim_start_matches('`'));
+        let outcome = match outcome {
+            "taken" => "true",
+            "not taken" => "false",
+            other => other,
+        };
         (step.kind == StepKind::Branch).then(|| (step.site.file.clone(), text.to_owned(), outcome.to_owned()))
     };
     let all: Vec<_> = steps.iter().filter_map(condition).collect();
@@ -63,6 +70,9 @@ mod tests {
         let mut steps = vec![step(1, "`a` is true"), step(2, "`b` is null"), step(3, "`a` is false")];
         drop_contradictions(&mut steps);
         assert_eq!(steps, [step(2, "`b` is null")]);
+        let mut steps = vec![step(1, "`a` is false"), step(2, "`if (a)` is taken"), step(3, "`if (b)` is not taken")];
+        drop_contradictions(&mut steps);
+        assert_eq!(steps, [step(3, "`if (b)` is not taken")]);
     }
 
     #[test]

@@ -42,6 +42,10 @@ fn of_ground(ground: Ground) -> &'static str {
         Ground::CarelessSetter => "most functions that fill the field free it first",
         Ground::FreesOthers => "this function frees other fields with the structure, and code elsewhere frees this one",
         Ground::FreesHolder => "code elsewhere frees the field, but not this function, which frees the structure",
+        Ground::FreesOthersAlone => {
+            "this function frees other fields with the structure, and nothing in the program frees this one"
+        }
+        Ground::FreesHolderAlone => "this function frees the structure, and nothing in the program frees the field",
         Ground::FreesMost => "this function frees most other fields of the structure",
         Ground::NothingFrees => "nothing in the program frees what this field holds for good",
         Ground::OthersFreeIt => "other functions that free the structure free the field as well",

@@ -54,7 +54,33 @@ pub fn shorten(label: &str, width: usize) -> String {
     if length <= width {
         return label.to_owned();
     }
-    without_middle(label, length, width).unwrap_or_else(|| without_what_is_marked(label))
+    let fits = |text: &String| text.chars().count() <= width;
+    let tried = || [without_what_is_marked(label), in_few_words(label)].into_iter();
+    without_middle(label, length, width)
+        .or_else(|| tried().find(fits))
+        .or_else(|| tried().min_by_key(|text| text.chars().count()))
+        .unwrap_or_else(|| label.to_owned())
+}
+
+/// What happens at the mark, without the names: ``1. `a_long_name` is allocated by f()`` becomes `1. allocated here`.
+fn in_few_words(label: &str) -> String {
+    const WORDS: [(&str, &str); 10] = [
+        ("does not take ownership", "does not take ownership"),
+        ("` is allocated", "allocated here"),
+        ("` is opened", "opened here"),
+        ("` is stored to", "stored here"),
+        ("` is overwritten", "overwritten here"),
+        ("` is not taken, nor any", "this and those before are not taken"),
+        ("` is not taken", "not taken"),
+        ("` is taken", "taken"),
+        ("` is null", "this is null"),
+        ("` is not null", "this is not null"),
+    ];
+    let short = WORDS.iter().find(|(long, _)| label.contains(long)).map(|(_, short)| *short);
+    match (label.split_once(". "), short) {
+        (Some((number, _)), Some(short)) => format!("{number}. {short}"),
+        _ => label.to_owned(),
+    }
 }
 
 fn without_middle(label: &str, length: usize, width: usize) -> Option<String> {
@@ -102,6 +128,9 @@ mod tests {
             "3. the loop goes on: this is true"
         );
         assert_eq!(shorten("1. `p` is allocated by a_function_with_a_long_name()", 40), "1. `p` is allocated");
+        assert_eq!(shorten("1. `parser.handler` is allocated by make()", 20), "1. allocated here");
+        assert_eq!(shorten("12. `p` is stored to `q->list.head`", 20), "12. stored here");
+        assert_eq!(shorten("2. `if (*p == 'K')` is not taken, nor any `if` before it", 40).chars().count(), 38);
         assert_eq!(shorten("1. leaked here", 5), "1. leaked here", "nothing to leave out");
     }
 

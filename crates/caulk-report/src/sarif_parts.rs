@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::finding::Site;
+use crate::finding::{Kind, Site};
 use crate::git;
+use crate::rules;
 use crate::source::Sources;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -26,6 +27,7 @@ pub(crate) fn run(root: &str, rules: &[Value], notifications: Vec<Value>, result
             "name": "caulk",
             "version": env!("CARGO_PKG_VERSION"),
             "semanticVersion": env!("CARGO_PKG_VERSION"),
+            "informationUri": home(),
             "rules": rules,
         }},
         "columnKind": "utf16CodeUnits",
@@ -36,14 +38,18 @@ pub(crate) fn run(root: &str, rules: &[Value], notifications: Vec<Value>, result
         }],
         "results": results,
     });
-    // Where a build has a home, its packager says so in Cargo.toml.
-    if !env!("CARGO_PKG_HOMEPAGE").is_empty() {
-        run["tool"]["driver"]["informationUri"] = json!(env!("CARGO_PKG_HOMEPAGE"));
-    }
     if let Some(version) = git::version(Path::new(root)) {
         run["versionControlProvenance"] = json!([provenance(&version)]);
     }
     run
+}
+
+/// Where a build has a home, its packager says so in Cargo.toml; without one readers are told what is looked for.
+fn home() -> String {
+    match env!("CARGO_PKG_HOMEPAGE") {
+        "" => rules::of(Kind::Lost).cwe_page(),
+        home => home.to_owned(),
+    }
 }
 
 /// A place in the source, with words about it.

@@ -21,6 +21,8 @@ pub struct Changed {
     pub files: BTreeMap<String, ChangedLines>,
     /// Functions with a changed line, as the source names them.
     pub functions: BTreeSet<String>,
+    /// Calls, by file and line, whose blocks a function with a changed line is given: it may have freed or kept them before.
+    pub given: BTreeSet<(String, u32)>,
 }
 
 /// The changed lines of a file as it is now.
@@ -49,7 +51,14 @@ impl Scope {
 impl Changed {
     /// Whether the path or the cause of a finding touches a change.
     pub fn touches(&self, finding: &Finding) -> bool {
-        finding.places().any(|site| self.has_line(site)) || self.has_gap_on_path(finding) || self.calls_changed(finding)
+        finding.places().any(|site| self.has_line(site))
+            || self.has_gap_on_path(finding)
+            || self.calls_changed(finding)
+            || self.is_given_to_changed(&finding.allocation.site)
+    }
+
+    fn is_given_to_changed(&self, made: &Site) -> bool {
+        self.given.contains(&(made.file.clone(), made.line))
     }
 
     fn has_line(&self, site: &Site) -> bool {
@@ -111,6 +120,7 @@ mod tests {
             since: "HEAD".to_owned(),
             files: BTreeMap::from([("a.c".to_owned(), ChangedLines::Some { lines, gaps })]),
             functions: functions.iter().map(|name| name.to_string()).collect(),
+            given: BTreeSet::new(),
         }
     }
 
@@ -127,5 +137,8 @@ mod tests {
         let new = Changed { files: BTreeMap::from([("a.c".to_owned(), ChangedLines::All)]), ..Changed::default() };
         assert!(new.touches(&leak));
         assert!(!Changed::default().touches(&leak));
+        let given = |line: u32| BTreeSet::from([("a.c".to_owned(), line)]);
+        assert!(Changed { given: given(10), ..Changed::default() }.touches(&leak), "a changed function is given it");
+        assert!(!Changed { given: given(11), ..Changed::default() }.touches(&leak));
     }
 }

@@ -1,5 +1,6 @@
 //! One finding with its source around it, numbered step by step: drawn by `annotate-snippets`, which has rustc's look.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
@@ -13,6 +14,11 @@ use crate::terminal::{self, piece};
 /// Bytes of a source line that are shown: generated lines may be very long.
 const MAX_LINE: usize = 400;
 
+/// Steps of a path that are shown however few rows there are.
+const MIN_STEPS: usize = 3;
+/// Columns for a label beside a mark.
+const LABEL_ROOM: usize = 20;
+
 pub(crate) struct Picture<'a> {
     pub sources: &'a Sources,
     pub renderer: &'a Renderer,
@@ -20,10 +26,26 @@ pub(crate) struct Picture<'a> {
     pub max_steps: usize,
     /// Columns of the terminal. None: the reader is no terminal, and lines are as long as they are.
     pub width: Option<usize>,
+    /// Rows of the terminal.
+    pub rows: Option<usize>,
 }
 
 impl Picture<'_> {
+    /// With as many steps as leave the finding on one screen.
     pub(crate) fn draw(&self, finding: &Finding) -> String {
+        let mut max_steps = self.max_steps;
+        loop {
+            let shown = self.folded(&finding.steps, max_steps);
+            let text = self.drawn(finding, &shown);
+            let is_too_long = self.rows.is_some_and(|rows| text.lines().count() >= rows) && max_steps != usize::MAX;
+            if !is_too_long || shown.len() < max_steps.min(MIN_STEPS + 1) || max_steps <= MIN_STEPS {
+                return text;
+            }
+            max_steps = max_steps.min(shown.len()) - 1;
+        }
+    }
+
+    fn drawn(&self, finding: &Finding, shown: &[(usize, &Step)]) -> String {
         let level = match finding.confidence {
             _ if finding.is_note() => Level::NOTE,
             Confidence::Low => Level::WARNING.with_name(name_of(finding)),
@@ -33,13 +55,12 @@ impl Picture<'_> {
         let title = piece(&format!("{} (in {function}, {file}:{line})", finding.title()));
         let before = format!("{}[{}]: ", name_of(finding), finding.rules());
         let title = level.primary_title(self.wrapped(&title, before.len())).id(finding.rules());
-        let shown = self.folded(&finding.steps);
-        let quoted = self.quoted(finding, &shown);
+        let quoted = self.quoted(finding, shown);
         // The numbers of lines and the bar beside them.
         let gutter = quoted.iter().map(Quoted::last_line).max().unwrap_or(1).to_string().len() + " | ".len();
         let room = self.width.map(|width| width.saturating_sub(gutter));
         let mut group = title.elements(quoted.iter().map(|file| file.snippet(room)));
-        for (level, text) in self.notes(finding, &shown) {
+        for (level, text) in self.notes(finding, shown) {
             let before = gutter + "note: ".len();
             group = group.element(level.message(self.wrapped(&text, before)));
         }
@@ -61,11 +82,11 @@ impl Picture<'_> {
     }
 
     /// The steps to show, with their numbers.
-    fn folded<'f>(&self, steps: &'f [Step]) -> Vec<(usize, &'f Step)> {
-        let is_shown = |i: &usize| self.max_steps == usize::MAX || !steps[*i].detail;
+    fn folded<'f>(&self, steps: &'f [Step], max_steps: usize) -> Vec<(usize, &'f Step)> {
+        let is_shown = |i: &usize| max_steps == usize::MAX || !steps[*i].detail;
         let shown: Vec<Step> = (0..steps.len()).filter(is_shown).map(|i| steps[i].clone()).collect();
         let at: Vec<usize> = (0..steps.len()).filter(is_shown).collect();
-        let kept = fold::kept(&shown, self.max_steps);
+        let kept = fold::kept(&shown, max_steps);
         kept.into_iter().enumerate().map(|(number, i)| (number + 1, &steps[at[i]])).collect()
     }
 
@@ -115,8 +136,30 @@ impl Picture<'_> {
                 self.cut(line, marked, gutter)
             };
             file.text = (first..=last).map(shown).collect();
+            self.bring_near(file, gutter);
         }
         files
+    }
+
+    /// Marks too far to the right to be shown with others to their left point at the dots that stand for the rest of the line.
+    fn bring_near(&self, file: &mut Quoted, gutter: usize) {
+        let Some(room) = self.width.map(|width| width.saturating_sub(gutter + LABEL_ROOM)) else { return };
+        let start = |mark: &Mark| {
+            let line = &file.text[(mark.line - file.first) as usize];
+            columns(&line[..boundary(line, mark.span.start)])
+        };
+        let starts: Vec<usize> = file.marks.iter().map(start).collect();
+        let least = starts.iter().min().copied().unwrap_or(0);
+        let far = file.marks.iter().zip(starts).filter(|(_, start)| start - least > room);
+        let lines: BTreeSet<u32> = far.map(|(mark, _)| mark.line).collect();
+        for number in lines {
+            let line = &mut file.text[(number - file.first) as usize];
+            line.truncate(layout::prefix(line, room.saturating_sub(layout::ELLIPSIS.len())));
+            let dots = line.len()..line.len() + layout::ELLIPSIS.len();
+            line.push_str(layout::ELLIPSIS);
+            let is_beyond = |mark: &&mut Mark| mark.line == number && mark.span.end > dots.start;
+            file.marks.iter_mut().filter(is_beyond).for_each(|mark| mark.span = dots.clone());
+        }
     }
 
     /// A line of source without what no reader of a narrow terminal needs: its end, after all that is marked in it.

@@ -18,8 +18,7 @@ use crate::terminal;
 const PAGE_WIDTH: usize = 120;
 /// Narrower than this nothing can be laid out.
 const MIN_WIDTH: usize = 40;
-/// Steps of a path that are shown on every screen, and at most.
-const MIN_STEPS: usize = 4;
+/// Steps of a path that are shown at most.
 const MAX_STEPS: usize = 14;
 /// What the second line of a sentence is moved in by.
 const INDENT: &str = "    ";
@@ -29,24 +28,22 @@ pub struct TextOptions {
     pub colour: bool,
     /// Columns of the terminal; None where the reader is none, so that programs find each sentence on one line.
     pub width: Option<usize>,
+    /// Rows of the terminal: a finding that needs more of them shows fewer steps.
+    pub rows: Option<usize>,
     /// Steps of a path shown before some are left out.
     pub max_steps: usize,
 }
 
 impl Default for TextOptions {
     fn default() -> Self {
-        Self { colour: false, width: None, max_steps: MAX_STEPS }
+        Self { colour: false, width: None, rows: None, max_steps: MAX_STEPS }
     }
 }
 
 impl TextOptions {
     /// For a terminal: lines that fit, and as many steps as leave a finding on one screen.
     pub fn for_terminal(columns: usize, rows: usize) -> Self {
-        // The headline, the place and the notes; and for each step a line of source, its mark, and a fold.
-        const AROUND: usize = 9;
-        const EACH: usize = 3;
-        let max_steps = (rows.saturating_sub(AROUND) / EACH).clamp(MIN_STEPS, MAX_STEPS);
-        Self { colour: false, width: Some(columns.max(MIN_WIDTH)), max_steps }
+        Self { colour: false, width: Some(columns.max(MIN_WIDTH)), rows: Some(rows), max_steps: MAX_STEPS }
     }
 }
 
@@ -66,7 +63,7 @@ pub fn render(report: &Report, sources: &Sources, options: &TextOptions) -> Stri
     let renderer = if options.colour { Renderer::styled() } else { Renderer::plain() };
     let renderer = renderer.term_width(options.width.unwrap_or(PAGE_WIDTH));
     let max_steps = options.max_steps.max(2);
-    let picture = Picture { sources, renderer: &renderer, max_steps, width: options.width };
+    let picture = Picture { sources, renderer: &renderer, max_steps, width: options.width, rows: options.rows };
     let mut text = String::new();
     let findings: Vec<&Finding> = report.counted().collect();
     for group in findings.chunk_by(|a, b| a.loss.file == b.loss.file) {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use caulk_solver::{Answer, Facts, Solver, SolverConfig, TermPool};
 
 const SYMBOLS: u32 = 16;
-const ROUNDS: u32 = 20_000;
+const ITERATIONS: u32 = 20_000;
 
 fn main() {
     assume_constants();
@@ -21,14 +21,14 @@ fn assume_constants() {
     let ten = pool.constant(32, 10);
     let symbols: Vec<_> = (0..SYMBOLS).map(|tag| pool.fresh(32, tag)).collect();
     let start = Instant::now();
-    for _ in 0..ROUNDS {
+    for _ in 0..ITERATIONS {
         let mut facts = Facts::new();
         for &symbol in &symbols {
             let condition = pool.slt(symbol, ten);
             facts.assume(&mut pool, condition);
         }
     }
-    report("assume x < 10, 16 symbols a path", ROUNDS * SYMBOLS, start);
+    report("assume x < 10, 16 symbols a path", ITERATIONS * SYMBOLS, start);
 }
 
 /// Both ways at each of sixteen branches, asking whether the path is feasible.
@@ -38,7 +38,7 @@ fn fork_and_assume() {
     let zero = pool.constant(32, 0);
     let symbols: Vec<_> = (0..SYMBOLS).map(|tag| pool.fresh(32, tag)).collect();
     let start = Instant::now();
-    for _ in 0..ROUNDS / 4 {
+    for _ in 0..ITERATIONS / 4 {
         let mut facts = Facts::new();
         for &symbol in &symbols {
             let condition = pool.slt(zero, symbol);
@@ -50,7 +50,7 @@ fn fork_and_assume() {
             assert_eq!(other.check(&mut pool, &mut solver), Answer::Sat);
         }
     }
-    report("fork, assume and check, both ways", ROUNDS / 4 * SYMBOLS * 2, start);
+    report("fork, assume and check, both ways", ITERATIONS / 4 * SYMBOLS * 2, start);
     println!("    {:?}", pool.stats);
 }
 

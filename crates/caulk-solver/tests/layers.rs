@@ -337,9 +337,9 @@ fn answers_do_not_depend_on_what_was_asked_before() {
         let symbols = [pool.as_symbol(x).unwrap(), pool.as_symbol(y).unwrap()];
         let product = pool.mul(x, y);
         let (mut answers, mut models) = (Vec::new(), Vec::new());
-        for round in 0..8u64 {
+        for iteration in 0..8u64 {
             let mut facts = Facts::new();
-            let value = pool.constant(16, seed * 977 + round * 31);
+            let value = pool.constant(16, seed * 977 + iteration * 31);
             let (equal, less) = (pool.eq(product, value), pool.ult(x, y));
             facts.assume(&mut pool, equal);
             facts.assume(&mut pool, less);

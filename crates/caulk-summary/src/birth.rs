@@ -31,10 +31,10 @@ pub trait Receiver {
 pub fn hand_out<R: Receiver>(receiver: &mut R, path: &mut R::Path, action: &Action) -> bool {
     match &action.guard {
         Guard::Always => receiver.is_there(),
-        Guard::Told(relation, otherwise) => return receiver.told(path, *relation, *otherwise),
-        Guard::Given(value, relation) => return receiver.given(path, value, *relation),
+        Guard::ByResult(relation, otherwise) => return receiver.told(path, *relation, *otherwise),
+        Guard::ByArgument(value, relation) => return receiver.given(path, value, *relation),
         Guard::Limited(value, relation) if receiver.is_excluded(path, value, *relation) => return false,
-        Guard::Limited(..) | Guard::Hidden | Guard::Unsure => receiver.may_be_there(action),
+        Guard::Limited(..) | Guard::Opaque | Guard::Unsure => receiver.may_be_there(action),
     }
     true
 }
@@ -126,13 +126,13 @@ mod tests {
         let value = || argument(0);
         let table = [
             (Guard::Always, true, vec![]),
-            (Guard::Told(Relation::ZERO, None), true, vec![Relation::ZERO]),
-            (Guard::Given(value(), Relation::Eq(3)), true, vec![Relation::Eq(3)]),
-            (Guard::Given(value(), Relation::ZERO), false, vec![Relation::ZERO]),
+            (Guard::ByResult(Relation::ZERO, None), true, vec![Relation::ZERO]),
+            (Guard::ByArgument(value(), Relation::Eq(3)), true, vec![Relation::Eq(3)]),
+            (Guard::ByArgument(value(), Relation::ZERO), false, vec![Relation::ZERO]),
             (Guard::Limited(value(), Relation::NONZERO), true, vec![]),
             // What a number excludes does not happen, though nothing else is known of it.
             (Guard::Limited(value(), Relation::ZERO), false, vec![]),
-            (Guard::Hidden, true, vec![]),
+            (Guard::Opaque, true, vec![]),
             (Guard::Unsure, true, vec![]),
         ];
         for (guard, may_be, assumed) in table {

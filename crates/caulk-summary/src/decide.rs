@@ -60,27 +60,27 @@ pub enum Decision<C> {
 pub fn decide<S: Caller>(caller: &mut S, guard: &Guard) -> Decision<S::Condition> {
     match guard {
         Guard::Always => Decision::Yes,
-        Guard::Hidden | Guard::Unsure => Decision::Hidden(None),
+        Guard::Opaque | Guard::Unsure => Decision::Hidden(None),
         Guard::Limited(path, relation) => match caller.ask(path, *relation) {
             Answer::Fails => Decision::No,
             Answer::Open(condition, _) => Decision::Hidden(Some(condition)),
             Answer::Holds | Answer::Unseen => Decision::Hidden(None),
         },
-        Guard::Told(relation, otherwise) => {
+        Guard::ByResult(relation, otherwise) => {
             // Inserting into a tree gives back the element that was there already; who ignores that knows of none.
             if !caller.uses_result() && (caller.gives_pointer() || caller.is_loosely_told()) {
                 return Decision::Hidden(None);
             }
             from_answer(caller.ask_result(*relation, *otherwise))
         }
-        Guard::Given(path, relation) => from_answer(caller.ask(path, *relation)),
+        Guard::ByArgument(path, relation) => from_answer(caller.ask(path, *relation)),
     }
 }
 
 /// Whether an action on a value of the caller happens. Who does not ask whether a release was refused has no reason to expect it:
 /// `sqlite3_close(db);`.
 pub fn decide_action<S: Caller>(caller: &mut S, action: &Action) -> Decision<S::Condition> {
-    let is_told = matches!(action.guard, Guard::Told(..));
+    let is_told = matches!(action.guard, Guard::ByResult(..));
     let is_release = is_told && matches!(action.to, Destination::Free { .. });
     if is_release && !caller.uses_result() && caller.trusts_unasked_release() {
         return Decision::Hidden(None);
@@ -88,7 +88,7 @@ pub fn decide_action<S: Caller>(caller: &mut S, action: &Action) -> Decision<S::
     let decision = decide(caller, &action.guard);
     match (decision, &action.guard) {
         // `options_free(n, options)` asks for `n > 0`; who has options has counted them.
-        (Decision::If(condition, _), Guard::Given(path, relation))
+        (Decision::If(condition, _), Guard::ByArgument(path, relation))
             if is_count_of_some(path, *relation)
                 && matches!(action.to, Destination::Free { .. })
                 && caller.trusts_count(path) =>
@@ -183,13 +183,13 @@ mod tests {
         let is_null = Known { argument: Some(zero), ..Known::default() };
         let failed = Known { result: Some(Relation::Eq(-1)), uses_result: true, ..Known::default() };
         let asks = || Known { uses_result: true, ..Known::default() };
-        let told = Guard::Told(zero, Some(Relation::Eq(-1)));
-        let given = |index| Guard::Given(parameter(index), nonzero);
+        let told = Guard::ByResult(zero, Some(Relation::Eq(-1)));
+        let given = |index| Guard::ByArgument(parameter(index), nonzero);
         let limited = |index| Guard::Limited(parameter(index), nonzero);
         let open = Decision::If(nonzero, Some(zero));
         let table: Vec<(Known, Guard, Decision<Relation>)> = vec![
             (Known::default(), Guard::Always, Decision::Yes),
-            (Known::default(), Guard::Hidden, Decision::Hidden(None)),
+            (Known::default(), Guard::Opaque, Decision::Hidden(None)),
             (Known::default(), Guard::Unsure, Decision::Hidden(None)),
             (Known::default(), given(0), open),
             (Known::default(), given(1), Decision::Hidden(None)),
@@ -208,8 +208,8 @@ mod tests {
     }
 
     #[test]
-    fn a_release_that_nobody_asks_about_is_done() {
-        let guard = Guard::Told(Relation::ZERO, None);
+    fn a_release_that_no_code_asks_about_is_done() {
+        let guard = Guard::ByResult(Relation::ZERO, None);
         let action = |to| Action { subject: Subject::Value(parameter(0)), to, guard: guard.clone() };
         let (free, keep) = (action(Destination::Free { deep: Depth::Shallow }), action(Destination::Keep));
         let told = Decision::If(Relation::ZERO, Some(Relation::NONZERO));
@@ -227,7 +227,7 @@ mod tests {
         let action = |to, relation| Action {
             subject: Subject::Value(parameter(1)),
             to,
-            guard: Guard::Given(parameter(0), relation),
+            guard: Guard::ByArgument(parameter(0), relation),
         };
         let free = || Destination::Free { deep: Depth::Shallow };
         let decide = |known: Option<Relation>, action: Action| {
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn who_ignores_a_loose_answer_or_a_pointer_is_told_nothing() {
-        let told = Guard::Told(Relation::NONZERO, None);
+        let told = Guard::ByResult(Relation::NONZERO, None);
         for uses_result in [false, true] {
             for (gives_pointer, is_loosely_told) in [(true, false), (false, true), (true, true)] {
                 let mut caller = Known { gives_pointer, uses_result, is_loosely_told, ..Known::default() };

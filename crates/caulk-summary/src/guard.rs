@@ -10,11 +10,11 @@ pub enum Guard {
     Always,
     /// Exactly when the returned value is so: the caller is told. The second relation is what the returned value is
     /// otherwise, where that says more than the opposite of the first.
-    Told(Relation, Option<Relation>),
+    ByResult(Relation, Option<Relation>),
     /// When a value the caller gives (or can read) is so.
-    Given(AccessPath, Relation),
+    ByArgument(AccessPath, Relation),
     /// Decided by something the caller cannot see.
-    Hidden,
+    Opaque,
     /// Hidden, but never unless a value the caller gives is so.
     Limited(AccessPath, Relation),
     /// Done by some of the functions that may be called there, or in turn by one that is called.
@@ -29,6 +29,6 @@ impl Guard {
 
     /// Decided by something the caller cannot see.
     pub fn is_hidden(&self) -> bool {
-        matches!(self, Guard::Hidden | Guard::Limited(..) | Guard::Unsure)
+        matches!(self, Guard::Opaque | Guard::Limited(..) | Guard::Unsure)
     }
 }

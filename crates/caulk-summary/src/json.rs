@@ -79,9 +79,11 @@ fn object(program: &Program, id: FuncId, action: &crate::Action) -> Object {
         (Subject::Value(value), Destination::Unknown) => (show(value), "unknown", None),
     };
     let condition = match &action.guard {
-        Guard::Always | Guard::Hidden | Guard::Unsure => None,
-        Guard::Told(relation, _) => Some(format!("ret {relation}")),
-        Guard::Given(value, relation) | Guard::Limited(value, relation) => Some(format!("{} {relation}", show(value))),
+        Guard::Always | Guard::Opaque | Guard::Unsure => None,
+        Guard::ByResult(relation, _) => Some(format!("ret {relation}")),
+        Guard::ByArgument(value, relation) | Guard::Limited(value, relation) => {
+            Some(format!("{} {relation}", show(value)))
+        }
     };
     Object { path, action: word, to, conditional: action.guard != Guard::Always, condition }
 }

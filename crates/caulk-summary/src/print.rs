@@ -80,9 +80,9 @@ pub fn action(program: &Program, function: FuncId, summary: &Summary, action: &A
         // That it does not always happen is what renewing means.
         _ if action.to == Destination::Renew => what,
         Guard::Always => what,
-        Guard::Told(relation, _) => format!("{what} if ret {relation}"),
-        Guard::Given(value, relation) => format!("{what} if {} {relation}", path(program, function, value)),
-        Guard::Hidden => format!("{what} sometimes"),
+        Guard::ByResult(relation, _) => format!("{what} if ret {relation}"),
+        Guard::ByArgument(value, relation) => format!("{what} if {} {relation}", path(program, function, value)),
+        Guard::Opaque => format!("{what} sometimes"),
         Guard::Limited(value, relation) => {
             format!("{what} sometimes, if {} {relation}", path(program, function, value))
         }

@@ -64,7 +64,8 @@ pub struct Summary {
     pub room: Option<Room>,
     /// Its result is zero only where its first argument is null: the length of a list.
     pub counts: bool,
-    /// Values the caller knows that may be overwritten (not counting what `actions` store).
+    /// Places of the caller of which the old content is gone, wherever it was not freed or kept: written over on every way (not counting what
+    /// `actions` store there).
     pub overwritten: Vec<AccessPath>,
     /// Some return guard is sure only when the result says that nothing was done; otherwise it is most likely so.
     pub loosely_told: bool,
@@ -78,6 +79,11 @@ impl Summary {
     /// Nothing that matters to who owns what.
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty() && self.overwritten.is_empty() && !self.no_return && self.demands.is_empty()
+    }
+
+    /// What the returned value is whenever the function returns.
+    pub fn ensured(&self) -> impl Iterator<Item = Relation> + '_ {
+        self.nonnull_result.then_some(Relation::NONZERO).into_iter().chain(self.ensures.iter().copied())
     }
 
     /// Where a caller may have something already that is used instead of a block: the places that it goes to, and what else goes there.
@@ -334,7 +340,7 @@ impl Summary {
     }
 
     /// Whether several values are put into a place, or what is there is renewed: a buffer of the callee's. What was there is seen to in
-    /// ways that single actions do not tell.
+    /// outcomes that single actions do not tell.
     pub fn is_buffer(&self, to: &AccessPath) -> bool {
         let is_here = |action: &&Action| match (&action.subject, &action.to) {
             (_, Destination::Store(place)) | (Subject::Value(place), Destination::Renew) => place.same_place(to),

@@ -48,7 +48,7 @@ pub(crate) struct Alternative {
     /// Every path that leads here goes on after an exception that no code names.
     pub rests_on_unnamed: bool,
     /// Some free or keep before this point was decided by something hidden.
-    pub rests_on_hidden: bool,
+    pub rests_on_opaque: bool,
     /// The last of those was done by some of the functions that may be called there.
     pub rests_on_unsure: bool,
     /// A callee has, or may have, put another block in its place.
@@ -81,7 +81,7 @@ impl Clone for Alternative {
         copy(facts, &other.facts);
         (*status, *own, *last_variable) = (other.status, other.own, other.last_variable);
         (*lost, *event) = (other.lost, other.event);
-        self.rests_on_hidden = other.rests_on_hidden;
+        self.rests_on_opaque = other.rests_on_opaque;
         self.rests_on_unnamed = other.rests_on_unnamed;
         self.rests_on_unsure = other.rests_on_unsure;
         self.is_renewed = other.is_renewed;
@@ -108,7 +108,7 @@ impl Alternative {
             facts: SmallVec::new(),
             lost: None,
             event,
-            rests_on_hidden: false,
+            rests_on_opaque: false,
             rests_on_unnamed: false,
             rests_on_unsure: false,
             is_renewed: false,
@@ -250,7 +250,7 @@ impl Alternative {
             self.rests_on_unnamed = false;
             self.thrown_by = other.thrown_by.or(self.thrown_by);
         }
-        self.rests_on_hidden |= other.rests_on_hidden;
+        self.rests_on_opaque |= other.rests_on_opaque;
         self.is_renewed |= other.is_renewed;
         self.rests_on_unsure &= other.rests_on_unsure;
         if self.lost.is_none() && !self.is_held() {

@@ -10,12 +10,12 @@ use caulk_memory::Relation;
 use crate::bounds::BOUNDS;
 use crate::facts::{KeyId, PARAMETER_KEYS};
 
-/// What can be said of parameters where ways meet: they never change.
+/// What can be said of parameters where paths meet: they never change.
 #[derive(Debug, Default)]
 pub(crate) struct Apart {
     /// Parameters, and constants that they are not wherever other cases of a switch on them meet.
     pub cases: Vec<(KeyId, i64)>,
-    /// Keys below this are parameters. What they are on one of two ways lies between two constants of the function, so that no loop
+    /// Keys below this are parameters. What they are on one of two paths lies between two constants of the function, so that no loop
     /// goes on for ever by widening it.
     pub params: u32,
 }
@@ -26,7 +26,7 @@ impl Apart {
         Self { cases: cases_apart(body), params: params.min(PARAMETER_KEYS) }
     }
 
-    /// A relation that two ways share.
+    /// A relation that two paths share.
     pub(crate) fn cover(&self, key: KeyId, one: Relation, other: Relation) -> Option<Relation> {
         match key.0 < self.params {
             true => one.hull(other),

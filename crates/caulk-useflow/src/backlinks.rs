@@ -181,7 +181,7 @@ impl View<'_> {
         if effect.unknown {
             return Goes::Elsewhere;
         }
-        let is_it = |a: &&Action| matches!(&a.subject, Subject::Value(path) if path.root == PathRoot::Param(index) && path.steps.is_empty());
+        let is_of_param = |a: &&Action| matches!(&a.subject, Subject::Value(path) if path.root == PathRoot::Param(index) && path.steps.is_empty());
         let goes = |action: &Action| match &action.to {
             Destination::Free { .. } | Destination::Renew => Goes::Nowhere,
             Destination::Keep | Destination::Unknown => Goes::Elsewhere,
@@ -193,7 +193,7 @@ impl View<'_> {
                 PathRoot::Return | PathRoot::Global(_) => Goes::Elsewhere,
             },
         };
-        effect.summary.actions.iter().filter(is_it).map(goes).fold(Goes::Nowhere, worse)
+        effect.summary.actions.iter().filter(is_of_param).map(goes).fold(Goes::Nowhere, worse)
     }
 }
 

@@ -53,7 +53,7 @@ fn opaque_fills(view: &mut View<'_>) -> Vec<(InstId, AllocId, Cell)> {
         let Some(effect) = view.calls[call].clone() else { continue };
         for action in &effect.summary.actions {
             let (Subject::Alloc(block), Destination::Store(to)) = (&action.subject, &action.to) else { continue };
-            if matches!(action.guard, Guard::Hidden | Guard::Limited(..))
+            if matches!(action.guard, Guard::Opaque | Guard::Limited(..))
                 && let Some(Resolved::Cell(cell)) = view.resolve(call, to)
                 && view.values.is_exact(view.body, cell.base)
                 && !makes_nothing(view, call, cell, &effect.summary.blocks[*block].cases)

@@ -3,6 +3,12 @@
 
 pub(crate) struct Bounds {
     // How far values are followed.
+    /// Callees of callees that are looked into for code that constants seal off.
+    pub sealed_callees: u32,
+    /// Operations that a value is followed through there.
+    pub sealed_operations: u32,
+    /// Instructions of a callee that is looked into for that in stage one.
+    pub sealed_insts: u32,
     /// Conditions, and computations of values, are taken apart this deep.
     pub condition_depth: usize,
     /// Parts of `a | b | c` that are looked through for one that is not zero.
@@ -124,6 +130,9 @@ pub(crate) struct Bounds {
 }
 
 pub(crate) const BOUNDS: Bounds = Bounds {
+    sealed_callees: 2,
+    sealed_operations: 8,
+    sealed_insts: 1_200,
     condition_depth: 8,
     alternations: 8,
     given_loads: 2,

@@ -2,13 +2,16 @@
 
 use std::borrow::Cow;
 
+use caulk_ir::{Body, EntityVec};
 use caulk_memory::{AccessPath, PathRoot};
-use caulk_program::{CallKind, FuncId, Outcome, Program};
+use caulk_program::{CallKind, CallSite, FuncId, Outcome, Program};
 use caulk_rules::Rule;
 use caulk_summary::{Action, Depth, Destination, Guard, Subject, Summary};
 use smallvec::SmallVec;
 
+use crate::bounds::BOUNDS;
 use crate::config::UseflowConfig;
+use crate::sealed::{Callees, constant_arguments};
 use crate::targets::{add_common_results, combine};
 
 /// What a call does, as far as its targets agree.
@@ -23,7 +26,7 @@ pub struct CallEffect<'a> {
 pub fn effect_of<'a>(
     program: &Program,
     config: &UseflowConfig,
-    site: &caulk_program::CallSite,
+    site: &CallSite,
     summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
 ) -> Option<CallEffect<'a>> {
     let targets = program.targets(site);
@@ -33,16 +36,16 @@ pub fn effect_of<'a>(
     if targets.is_empty() || site.outcome == Outcome::Unresolved {
         return Some(CallEffect { summary: Cow::Owned(Summary::default()), unknown: true });
     }
+    let is_many = site.outcome == Outcome::Many || targets.len() > config.max_targets;
+    if is_many && targets.iter().all(|t| is_deleting_destructor(program.function(*t).symbol)) {
+        return Some(CallEffect { summary: Cow::Owned(deletes_this()), unknown: false });
+    }
     let summaries: SmallVec<[&'a Summary; 4]> = targets.iter().filter_map(|&t| summary_of(t)).collect();
     if summaries.len() < targets.len() && summaries.is_empty() {
         // A component that is being computed: no effect yet. Calls with too many targets are no edges of the call graph, so theirs may
         // never be known here.
         let is_open = site.outcome != Outcome::Resolved;
         return is_open.then(|| CallEffect { summary: Cow::Owned(Summary::default()), unknown: true });
-    }
-    let is_many = site.outcome == Outcome::Many || targets.len() > config.max_targets;
-    if is_many && targets.iter().all(|t| is_deleting_destructor(program.function(*t).symbol)) {
-        return Some(CallEffect { summary: Cow::Owned(deletes_this()), unknown: false });
     }
     let many = targets.len() > config.max_targets;
     let summary = match summaries.as_slice() {
@@ -76,9 +79,35 @@ pub fn effect_of<'a>(
     (effect.unknown || says_something(&effect.summary)).then_some(effect)
 }
 
-/// The destructor that `delete` calls through the table of virtual functions (Itanium C++ ABI 2.6.1): it frees its object.
+/// The effect of a call without the blocks that the callee does not make for the constants it is given: `resize(0)` only frees.
+pub(crate) fn without_sealed_blocks<'a>(
+    program: &Program,
+    config: &UseflowConfig,
+    body: &Body,
+    site: &CallSite,
+    effect: CallEffect<'a>,
+    summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
+) -> CallEffect<'a> {
+    let targets = program.targets(site);
+    if effect.unknown || effect.summary.blocks.is_empty() || targets.is_empty() || site.outcome != Outcome::Resolved {
+        return effect;
+    }
+    let given = body.insts[site.inst].call().map(|call| constant_arguments(body, &call.args)).unwrap_or_default();
+    let of_call = |function: FuncId, inst| effect_of(program, config, program.call_site(function, inst)?, summary_of);
+    let callees = Callees { program, max_size: BOUNDS.sealed_insts, summary: summary_of, effect: &of_call };
+    if given.is_empty() || !targets.iter().all(|target| callees.makes_no_block(*target, &given)) {
+        return effect;
+    }
+    let mut summary = effect.summary.into_owned();
+    summary.actions.retain(|action| !matches!(action.subject, Subject::Alloc(_)));
+    summary.blocks = EntityVec::default();
+    CallEffect { summary: Cow::Owned(summary), ..effect }
+}
+
+/// The destructor that `delete` calls through the table of virtual functions (Itanium C++ ABI 2.6.1): it frees its object. Through the table of
+/// a second or virtual base, a thunk (`_ZTh`, `_ZTv`, 5.1.4.4) calls it; classes inside of functions have names with `_ZZ`.
 fn is_deleting_destructor(symbol: &str) -> bool {
-    symbol.starts_with("_ZN") && symbol.ends_with("D0Ev")
+    ["_ZN", "_ZTh", "_ZTv", "_ZZ"].iter().any(|start| symbol.starts_with(start)) && symbol.ends_with("D0Ev")
 }
 
 /// The object and what it owns are gone, whatever its class is.

@@ -221,6 +221,6 @@ fn passed_on(call: &ParamCall, action: &Action) -> Option<Action> {
         Destination::Store(_) => Destination::Keep,
         to => to.clone(),
     };
-    let guard = if action.guard == Guard::Always { Guard::Always } else { Guard::Hidden };
+    let guard = if action.guard == Guard::Always { Guard::Always } else { Guard::Opaque };
     Some(Action { subject: Subject::Value(subject), to, guard })
 }

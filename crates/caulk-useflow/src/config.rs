@@ -15,11 +15,11 @@ pub struct UseflowConfig {
     /// How often a block is visited for one object before its state counts as stable.
     pub max_visits: u32,
     /// Blocks run in one function, over all its objects, before those still to come are followed coarsely: with
-    /// `tired_alternatives` and `tired_visits` in place of the two above. Few functions come near it; the loop of an interpreter, where
+    /// `over_budget_alternatives` and `over_budget_visits` in place of the two above. Few functions come near it; the loop of an interpreter, where
     /// every object goes round through every instruction, would else cost as much as all the rest.
     pub max_block_runs: u32,
-    pub tired_alternatives: usize,
-    pub tired_visits: u32,
+    pub over_budget_alternatives: usize,
+    pub over_budget_visits: u32,
     /// Objects followed in one function: what calls make, and again as many that it was given. What is made beyond it is not
     /// followed; an argument beyond it counts as given to unknown code.
     pub max_objects: usize,
@@ -27,7 +27,7 @@ pub struct UseflowConfig {
     pub max_actions: usize,
     /// Iterations over a component of the call graph; summaries that still change then count as cut, and say of arguments that are not
     /// freed or kept for certain only that unknown code has them.
-    pub max_rounds: usize,
+    pub max_iterations: usize,
     /// Calls shown on the way to an allocation.
     pub max_chain: usize,
     /// Calls on the way to what surely allocates whose conditions nothing tells, for the block to count as one that may be there.
@@ -53,11 +53,11 @@ impl Default for UseflowConfig {
             max_facts: 16,
             max_visits: 12,
             max_block_runs: 10_000,
-            tired_alternatives: 2,
-            tired_visits: 2,
+            over_budget_alternatives: 2,
+            over_budget_visits: 2,
             max_objects: 256,
             max_actions: 64,
-            max_rounds: 8,
+            max_iterations: 8,
             max_chain: 8,
             max_opaque_chain: 7,
             max_callback_depth: 2,

@@ -5,7 +5,7 @@
 use crate::summarize::Report;
 use caulk_ir::{EntityVec, Type};
 use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
-use caulk_models::{Member, container_member, is_self_contained, member_name};
+use caulk_models::{Member, container_member, is_iterator_member, is_self_contained, makes_node, member_name};
 use caulk_program::{FuncId, Program};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary, Throws};
 
@@ -19,8 +19,9 @@ pub(crate) enum Told {
 
 pub(crate) fn told(program: &Program, function: FuncId) -> Option<Told> {
     let info = program.function(function);
-    // Only members of `std` have such symbols, and most programs have none of them.
-    if !info.symbol.starts_with("_ZNSt") && !info.symbol.starts_with("_ZNKSt") {
+    // Only members of `std` and of Qt's classes have such symbols, and most programs have none of them.
+    let has_start = |start: &&str| info.symbol.strip_prefix(*start).is_some_and(is_container_start);
+    if !["_ZN", "_ZNK"].iter().any(has_start) {
         return None;
     }
     // The place of a result that is a structure comes last, and is nothing that the caller gives.
@@ -41,6 +42,9 @@ pub(crate) fn told(program: &Program, function: FuncId) -> Option<Told> {
             let element = AccessPath::root(PathRoot::Param(params.len() as u32 - 1)).then(Offset::ZERO, None);
             summary.actions.push(moved(element));
         }
+        Member::AddsPair if params.len() > 1 && is_pointer(params.len() - 1) => {
+            summary.actions.push(moved(elements(params.len() - 1)));
+        }
         // The element itself stays the caller's: `list.push_back(*item)` copies it.
         Member::Copies if params.len() > 1 && is_pointer(params.len() - 1) => {
             return Some(Told::Besides(vec![kept(params.len() - 1)]));
@@ -51,14 +55,33 @@ pub(crate) fn told(program: &Program, function: FuncId) -> Option<Told> {
     Some(Told::Everything(Box::new(summary)))
 }
 
+/// `St`, or the name of a class of four or more letters that begins with `Q`: `5QList`.
+fn is_container_start(rest: &str) -> bool {
+    rest.starts_with("St") || rest.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('Q')
+}
+
 /// Takes out of a summary what a container or string allocates for itself: it frees that itself, whatever its code looks like.
 pub(crate) fn hide_own_memory(program: &Program, function: FuncId, report: &mut Report) {
     let info = program.function(function);
-    let is_member = info.symbol.starts_with("_ZNSt") || info.symbol.starts_with("_ZNKSt");
+    let is_member =
+        ["_ZNSt", "_ZNKSt", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx"].iter().any(|start| info.symbol.starts_with(start));
+    let summary = &mut report.summary;
+    if is_member && is_iterator_member(info.name) {
+        summary.actions.retain(|action| action.to != Destination::Keep);
+    }
     if !is_member || !is_self_contained(info.name) {
         return;
     }
-    let summary = &mut report.summary;
+    // Nodes lead back to the container, and last as long as it does.
+    let is_this = |subject: &Subject| *subject == Subject::Value(AccessPath::root(PathRoot::Param(0)));
+    // So do positions in it; only what always returns it returns its object.
+    let is_own = |action: &Action| match &action.to {
+        Destination::Keep => true,
+        Destination::Store(to) => to.root != PathRoot::Return || action.guard != Guard::Always,
+        _ => false,
+    };
+    summary.actions.retain(|action| !(is_this(&action.subject) && is_own(action)));
+    summary.is_model |= makes_node(info.name);
     summary.actions.retain(|action| !matches!(action.subject, Subject::Alloc(_)));
     summary.blocks = EntityVec::new();
     report.candidates.clear();

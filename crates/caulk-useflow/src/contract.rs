@@ -82,7 +82,7 @@ pub(crate) fn room_of_wrapper<'s>(
 
 /// Callers of a function that always returns the same are told nothing: an action happens, or it does not.
 fn is_told_by(action: &mut Action, result: i64) -> bool {
-    let Guard::Told(relation, _) = action.guard else { return true };
+    let Guard::ByResult(relation, _) = action.guard else { return true };
     action.guard = Guard::Always;
     relation.holds(result)
 }
@@ -96,7 +96,7 @@ fn frees_for_certain(own: &Action, promised: &Action) -> bool {
 fn is_doubtful(action: &Action) -> bool {
     let Subject::Value(path) = &action.subject else { return false };
     let is_argument = path.steps.is_empty() && matches!(path.root, PathRoot::Param(_));
-    let is_hidden = matches!(action.guard, Guard::Hidden) || action.to == Destination::Unknown;
+    let is_hidden = matches!(action.guard, Guard::Opaque) || action.to == Destination::Unknown;
     is_argument && is_hidden && !matches!(action.to, Destination::Store(_))
 }
 

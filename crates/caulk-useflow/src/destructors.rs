@@ -23,7 +23,7 @@ use crate::released::Released;
 use crate::schedule::Analysis;
 use crate::slot_table::SlotTable;
 use crate::slots::{AllocationLine, Destroyed, OwnedFields, SeenTo, Slot, structure_at};
-use crate::summarize::{Fate, Summarizer, World};
+use crate::summarize::{Ownership, Summarizer, World};
 use crate::unfreed::unfreed_structures;
 
 /// Candidates of all destructors.
@@ -127,7 +127,12 @@ fn missed_fields(
                 // What the function uses as well, it knows to be there.
                 || (table.is_emptied(&slot) && !(sees_to_fields && destroyed.touched.contains(&slot.1)))
                 || table.is_emptied_before(world.program, function, &slot);
-            let ground = if sees_to_fields { Ground::FreesOthers } else { Ground::FreesHolder };
+            let ground = match (sees_to_fields, table.is_freed(&slot)) {
+                (true, true) => Ground::FreesOthers,
+                (false, true) => Ground::FreesHolder,
+                (true, false) => Ground::FreesOthersAlone,
+                (false, false) => Ground::FreesHolderAlone,
+            };
             let ground = (!hidden).then_some(ground);
             candidates.push(Candidate::of_structure(function, destroyed.call, Loss::MissedField(slot), origin, ground));
         }
@@ -221,7 +226,7 @@ fn is_lost_with(summarizer: &mut Summarizer<'_>, base: ValueId, offset: u64, cal
     let mut is_lost = false;
     for exit in &exits {
         let lost_here = exit.1.status == Status::Live && exit.1.lost == Some((call, true));
-        is_lost |= lost_here && matches!(summarizer.fate(exit, Some(cell)), Fate::Leaked);
+        is_lost |= lost_here && matches!(summarizer.ownership(exit, Some(cell)), Ownership::Leaked);
     }
     is_lost && !is_taken
 }

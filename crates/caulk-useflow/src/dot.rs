@@ -15,7 +15,7 @@ use crate::explain::Explainer;
 use crate::names::Names;
 use crate::objects::{fresh, given_start, given_values};
 use crate::propagate::{Flow, Propagation, Start};
-use crate::summarize::{Fate, Summarizer};
+use crate::summarize::{Ownership, Summarizer};
 
 /// The use-flow graph. Empty for a function without a body.
 pub fn useflow_dot(explainer: &Explainer<'_>, function: FuncId) -> String {
@@ -102,7 +102,7 @@ impl Drawing<'_, '_> {
         to.insert(key, Vertex { label: format!("{line}: begins\n{states}"), style: ", style=bold" });
     }
 
-    /// Entries of blocks where ways meet, or where the states are others than at the entry of the block before.
+    /// Entries of blocks where paths meet, or where the states are others than at the entry of the block before.
     fn add_entries(&self, start: Start, flow: &Flow, to: &mut BTreeMap<(BlockId, Option<InstId>), Vertex>) {
         let at: BTreeMap<BlockId, &[Alternative]> = flow.visited.iter().map(|(b, a)| (*b, a.as_slice())).collect();
         let begins = match start {
@@ -155,21 +155,21 @@ impl Drawing<'_, '_> {
         own_cell: Option<caulk_memory::Cell>,
         to: &mut BTreeMap<(BlockId, Option<InstId>), Vertex>,
     ) {
-        let mut fates: BTreeMap<InstId, BTreeSet<&'static str>> = BTreeMap::new();
+        let mut ownerships: BTreeMap<InstId, BTreeSet<&'static str>> = BTreeMap::new();
         for exit in &flow.exits {
-            let fate = match (exit.1.status, self.summarizer.fate(exit, own_cell)) {
-                (Status::Live, Fate::Leaked) if start == Start::Entry => "as before",
-                (Status::Live, Fate::Leaked) => "without an owner",
-                (Status::Live, Fate::HandedOut(_)) => "handed out",
+            let ownership = match (exit.1.status, self.summarizer.ownership(exit, own_cell)) {
+                (Status::Live, Ownership::Leaked) if start == Start::Entry => "as before",
+                (Status::Live, Ownership::Leaked) => "without an owner",
+                (Status::Live, Ownership::HandedOut(_)) => "handed out",
                 (Status::Live, _) => "held",
                 (status, _) => status_word(status),
             };
-            fates.entry(exit.0).or_default().insert(fate);
+            ownerships.entry(exit.0).or_default().insert(ownership);
         }
-        for (exit, fates) in fates {
-            let style = if fates.contains("without an owner") { ", color=red" } else { "" };
-            let fates: Vec<&str> = fates.into_iter().collect();
-            let label = format!("{}returns\n{}", self.at(exit), fates.join(", "));
+        for (exit, ownerships) in ownerships {
+            let style = if ownerships.contains("without an owner") { ", color=red" } else { "" };
+            let ownerships: Vec<&str> = ownerships.into_iter().collect();
+            let label = format!("{}returns\n{}", self.at(exit), ownerships.join(", "));
             to.insert((self.summarizer.view.homes[exit], Some(exit)), Vertex { label, style });
         }
     }
@@ -259,7 +259,11 @@ impl Drawing<'_, '_> {
                 let cells = a.cells.iter().filter_map(|c| self.names.cell(values, *c));
                 let holders: Vec<String> = vars.chain(cells).collect();
                 let held = if holders.is_empty() { String::new() } else { format!(" in {}", holders.join(", ")) };
-                format!("{}{held}, {} facts", status_word(a.status), a.facts.len())
+                let facts = match a.facts.len() {
+                    1 => "1 fact".to_owned(),
+                    known => format!("{known} facts"),
+                };
+                format!("{}{held}, {facts}", status_word(a.status))
             })
             .collect();
         lines.sort();

@@ -18,7 +18,7 @@ use crate::propagate::{Propagation, Start};
 use crate::schedule::Analysis;
 use crate::slot_table::SlotTable;
 use crate::slots::Slot;
-use crate::summarize::{Fate, Summarizer, World};
+use crate::summarize::{Ownership, Summarizer, World};
 
 /// Candidates of all methods that set owned fields to null.
 pub(crate) fn emptied_fields(
@@ -98,7 +98,7 @@ fn lost_at(summarizer: &mut Summarizer<'_>, cell: Cell) -> Option<InstId> {
         if !alternative.cells.contains(&cell)
             && let Some((place, true)) = alternative.lost
             && is_null_store(&summarizer.view, place)
-            && matches!(summarizer.fate(&exit, Some(cell)), Fate::Leaked)
+            && matches!(summarizer.ownership(&exit, Some(cell)), Ownership::Leaked)
         {
             lost = lost.or(Some(place));
         }

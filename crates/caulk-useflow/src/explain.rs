@@ -15,7 +15,7 @@ use crate::names::Names;
 use crate::objects::{Fresh, fresh};
 use crate::propagate::{Propagation, Start};
 use crate::schedule::Analysis;
-use crate::summarize::{Fate, Summarizer, World};
+use crate::summarize::{Ownership, Summarizer, World};
 
 /// The outcome of an object that a call makes.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub struct ObjectStory {
 pub struct StoryEnd {
     /// Where these paths end: a return, or the allocation again.
     pub line: u32,
-    pub is_round_of_loop: bool,
+    pub is_iteration_of_loop: bool,
     pub verdict: Ending,
     /// What happened on one of them, line by line.
     pub trail: Vec<(u32, String)>,
@@ -235,12 +235,12 @@ impl Teller<'_, '_> {
         let flow = Propagation::run(view, history, start, object.starts.clone());
         let mut ends: Vec<StoryEnd> = Vec::new();
         for (exit, alternative) in flow.exits {
-            let fate = self.summarizer.fate(&(exit, alternative.clone()), None);
-            let verdict = self.verdict(object, exit, &alternative, fate);
+            let ownership = self.summarizer.ownership(&(exit, alternative.clone()), None);
+            let verdict = self.verdict(object, exit, &alternative, ownership);
             self.add_end(&mut ends, exit, false, verdict, &alternative);
         }
         for alternative in flow.lost_in_loop {
-            let verdict = self.verdict(object, object.call, &alternative, Fate::Leaked);
+            let verdict = self.verdict(object, object.call, &alternative, Ownership::Leaked);
             self.add_end(&mut ends, object.call, true, verdict, &alternative);
         }
         ends.sort_by_key(|end| end.line);
@@ -265,7 +265,7 @@ impl Teller<'_, '_> {
         &self,
         ends: &mut Vec<StoryEnd>,
         exit: InstId,
-        is_round_of_loop: bool,
+        is_iteration_of_loop: bool,
         verdict: Ending,
         alternative: &Alternative,
     ) {
@@ -274,7 +274,7 @@ impl Teller<'_, '_> {
         match ends.iter_mut().find(|end| end.line == line && end.verdict == verdict) {
             Some(known) if trail.len() < known.trail.len() => known.trail = trail,
             Some(_) => {}
-            None => ends.push(StoryEnd { line, is_round_of_loop, verdict, trail }),
+            None => ends.push(StoryEnd { line, is_iteration_of_loop, verdict, trail }),
         }
     }
 
@@ -282,14 +282,14 @@ impl Teller<'_, '_> {
         self.summarizer.view.line(inst)
     }
 
-    fn verdict(&self, object: &Fresh, exit: InstId, alternative: &Alternative, fate: Fate) -> Ending {
+    fn verdict(&self, object: &Fresh, exit: InstId, alternative: &Alternative, ownership: Ownership) -> Ending {
         let trail = self.summarizer.history.trail(alternative.event);
         let last = |wanted: Event| trail.iter().rev().find(|(_, event)| *event == wanted).map(|(inst, _)| *inst);
-        match (alternative.status, fate) {
+        match (alternative.status, ownership) {
             (Status::Freed, _) => {
                 let inst = last(Event::Freed).unwrap_or(exit);
                 let by = self.names.callee(inst).unwrap_or_else(|| "its holder".to_owned());
-                Ending::Freed { line: self.line(inst), by, unsure: alternative.rests_on_hidden }
+                Ending::Freed { line: self.line(inst), by, unsure: alternative.rests_on_opaque }
             }
             (Status::Unknown, _) => {
                 let inst = last(Event::GivenToUnknown).unwrap_or(exit);
@@ -300,7 +300,7 @@ impl Teller<'_, '_> {
                 Some((inst, Some(by))) => Ending::Taken { line: self.line(inst), by },
                 _ => Ending::Kept { line: None, by: "what an earlier iteration of the loop made".to_owned() },
             },
-            (Status::Live, Fate::HandedOut(paths)) => {
+            (Status::Live, Ownership::HandedOut(paths)) => {
                 let returned = paths.iter().any(|p| p.root == caulk_memory::PathRoot::Return && p.steps.is_empty());
                 match paths.first() {
                     Some(path) if !returned => {
@@ -311,13 +311,13 @@ impl Teller<'_, '_> {
                     _ => Ending::Returned,
                 }
             }
-            (Status::Live, Fate::Held | Fate::Settled) => {
+            (Status::Live, Ownership::Held | Ownership::Settled) => {
                 let values = &self.summarizer.view.values;
                 let by = alternative.cells.iter().find_map(|cell| self.names.cell(values, *cell));
                 let line = last(Event::Stored).map(|inst| self.line(inst));
                 Ending::Kept { line, by: by.unwrap_or_else(|| "another object".to_owned()) }
             }
-            (Status::Live, Fate::Leaked) => self.lost(object, exit, alternative),
+            (Status::Live, Ownership::Leaked) => self.lost(object, exit, alternative),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Lists of facts: learning one, and what two ways share.
+//! Lists of facts: learning one, and what two paths share.
 
 use caulk_memory::Relation;
 use smallvec::SmallVec;
@@ -64,7 +64,7 @@ fn says(facts: &[Fact], (key, relation): &Fact) -> bool {
     facts.iter().any(|known| known.0 == *key && known.1.implies(*relation))
 }
 
-/// How many facts at the start of two lists are the same, each the first about its value. Ways that meet again mostly parted
+/// How many facts at the start of two lists are the same, each the first about its value. Paths that meet again mostly parted
 /// a little before.
 fn alike(facts: &[Fact], other: &[Fact]) -> usize {
     let mut seen = [0u64; 4];

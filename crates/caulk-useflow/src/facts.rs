@@ -2,7 +2,7 @@
 //!
 //! This is what tells an error path from a normal one without following paths one by one (as in Das et al., "ESP"): an
 //! alternative of an object carries the facts of the way it came, a branch that contradicts them is not taken, and where
-//! two ways with the same status meet only the facts they share remain.
+//! two paths with the same status meet only the facts they share remain.
 
 use caulk_ir::{BinaryOp, BlockId, Body, CastOp, CompareOp, Constant, Inst, InstId, Operand, SecondaryMap};
 use caulk_memory::{Cell, Relation, ValueId, ValueTable};

@@ -40,7 +40,7 @@ impl FreeingLoops {
             }
             let body = loop_body(head, &ends, &predecessors);
             for &(call, holder) in freed.iter().filter(|(call, _)| body.contains(&view.homes[*call])) {
-                if is_freed_in_every_round(view, head, &ends, &body, call, holder) {
+                if is_freed_in_every_iteration(view, head, &ends, &body, call, holder) {
                     loops.by_head.entry(head).or_default().push(FreeingLoop { holder, body: body.clone() });
                 }
             }
@@ -109,7 +109,7 @@ fn loop_body(
 }
 
 /// No way round the loop goes past the call, except where there is no element.
-fn is_freed_in_every_round(
+fn is_freed_in_every_iteration(
     view: &View<'_>,
     head: BlockId,
     ends: &[BlockId],

@@ -66,7 +66,7 @@ impl Summarizer<'_> {
         body.insts.iter().any(is_used) || body.blocks.keys().any(is_found)
     }
 
-    /// Blocks from which a block is reached without going round a loop.
+    /// Blocks from which a block is reached without going around a loop.
     fn blocks_before(&self, home: BlockId) -> FxHashSet<BlockId> {
         let predecessors = self.view.predecessors();
         let mut found: FxHashSet<BlockId> = FxHashSet::default();
@@ -98,10 +98,10 @@ impl Summarizer<'_> {
         let body = self.view.body;
         let Inst::Branch { cond: Operand::Value(cond), then, other } = body.terminator(block) else { return None };
         let (op, tested) = self.null_test(*cond)?;
-        let is_it = tested == cell && then != other;
+        let tests_cell = tested == cell && then != other;
         match op {
-            CompareOp::Ne if is_it => Some(*then),
-            CompareOp::Eq if is_it => Some(*other),
+            CompareOp::Ne if tests_cell => Some(*then),
+            CompareOp::Eq if tests_cell => Some(*other),
             _ => None,
         }
     }

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use crate::apart::Apart;
 use crate::asked_numbers::AssignedBy;
 use crate::bounds::BOUNDS;
-use crate::call_effect::{CallEffect, effect_of};
+use crate::call_effect::{CallEffect, effect_of, without_sealed_blocks};
 use crate::callbacks::{Special, special};
 use crate::config::UseflowConfig;
 use crate::exceptions::{Throwing, throwing_calls};
@@ -44,7 +44,7 @@ pub(crate) struct View<'a> {
     pub outline: Outline<'a>,
     pub steps: Steps,
     pub freeing_loops: FreeingLoops,
-    /// What is known of parameters where ways meet: see [`crate::apart`].
+    /// What is known of parameters where paths meet: see [`crate::apart`].
     pub apart: Apart,
     /// The effect of each call, by instruction; None where there is none.
     pub calls: EntityVec<InstId, Option<Rc<CallEffect<'a>>>>,
@@ -106,7 +106,8 @@ impl<'a> View<'a> {
         for site in program.call_sites(id) {
             let effect = match special(known, site.inst) {
                 Some(summary) => Some(CallEffect { summary: Cow::Owned(Summary::clone(summary)), unknown: false }),
-                None => effect_of(program, config, site, summary_of),
+                None => effect_of(program, config, site, summary_of)
+                    .map(|effect| without_sealed_blocks(program, config, body, site, effect, summary_of)),
             };
             calls[site.inst] = effect.map(Rc::new);
             if let [only] = program.targets(site)
@@ -167,7 +168,7 @@ impl<'a> View<'a> {
             let cases = effect.summary.blocks.values().flat_map(|block| &block.cases);
             let needs = cases.flat_map(|case| &case.needs).map(|(path, _)| path);
             let guards = effect.summary.actions.iter().filter_map(|action| match &action.guard {
-                Guard::Given(path, _) => Some(path),
+                Guard::ByArgument(path, _) => Some(path),
                 _ => None,
             });
             for path in needs.chain(guards).filter(|path| !path.steps.is_empty()) {
@@ -179,18 +180,18 @@ impl<'a> View<'a> {
     }
 
     /// Whether so many blocks have been run that the objects still to come are followed coarsely.
-    pub(crate) fn is_tired(&self) -> bool {
+    pub(crate) fn is_over_budget(&self) -> bool {
         self.block_runs > self.config.max_block_runs
     }
 
     /// Alternatives to keep apart at one block.
     pub(crate) fn max_alternatives(&self) -> usize {
-        if self.is_tired() { self.config.tired_alternatives } else { self.config.max_alternatives }
+        if self.is_over_budget() { self.config.over_budget_alternatives } else { self.config.max_alternatives }
     }
 
     /// Visits of one block before its alternatives are merged.
     pub(crate) fn max_visits(&self) -> u32 {
-        if self.is_tired() { self.config.tired_visits } else { self.config.max_visits }
+        if self.is_over_budget() { self.config.over_budget_visits } else { self.config.max_visits }
     }
 
     /// The argument of a call that an access path of the callee starts at.
@@ -283,9 +284,8 @@ impl<'a> View<'a> {
         if let Some(inst) = operand.value()
             && let Some(call) = self.body.insts[inst].call()
         {
-            let promised = call.flags.nonnull_result;
-            let known = promised || self.calls[inst].as_ref().is_some_and(|c| c.summary.nonnull_result);
-            return known.then_some(Relation::NONZERO);
+            let promised = call.flags.nonnull_result.then_some(Relation::NONZERO);
+            return promised.or_else(|| self.calls[inst].as_ref()?.summary.ensured().next());
         }
         let cell = self.values.of_operand(operand)?;
         let is_object = matches!(self.values.node(cell.base), ValueNode::Local(_) | ValueNode::Global(_));

@@ -37,6 +37,10 @@ pub enum Ground {
     FreesOthers,
     /// The function frees the structure alone.
     FreesHolder,
+    /// The function frees other fields with the structure, and nothing frees this one.
+    FreesOthersAlone,
+    /// The function frees the structure, and nothing frees this field.
+    FreesHolderAlone,
     /// The function frees most other fields of the structure.
     FreesMost,
     /// Nothing in the program frees the field for good.

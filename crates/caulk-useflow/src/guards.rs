@@ -36,9 +36,9 @@ pub(crate) fn guard(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not:
         return Guard::Always;
     }
     if let Some((relation, otherwise)) = told(view, did, did_not) {
-        return Guard::Told(relation, otherwise);
+        return Guard::ByResult(relation, otherwise);
     }
-    given(view, did, did_not).unwrap_or(Guard::Hidden)
+    given(view, did, did_not).unwrap_or(Guard::Opaque)
 }
 
 /// The same, where it may also be told loosely.
@@ -49,19 +49,19 @@ pub(crate) fn loose_guard(
 ) -> Guard {
     match guard(view, did, did_not) {
         // Told by a result that was told loosely itself, most likely.
-        Guard::Told(relation, otherwise) => {
+        Guard::ByResult(relation, otherwise) => {
             view.loosely_told |= view.calls.values().flatten().any(|effect| effect.summary.loosely_told);
-            Guard::Told(relation, otherwise)
+            Guard::ByResult(relation, otherwise)
         }
         Guard::Always => Guard::Always,
-        Guard::Given(path, relation) if path.steps.is_empty() => Guard::Given(path, relation),
+        Guard::ByArgument(path, relation) if path.steps.is_empty() => Guard::ByArgument(path, relation),
         // A caller seldom knows what is in memory; it knows the result.
         other => match told_when_not(view, did, did_not) {
             Some((relation, otherwise)) => {
                 view.loosely_told = true;
-                Guard::Told(relation, otherwise)
+                Guard::ByResult(relation, otherwise)
             }
-            None if other == Guard::Hidden => limited(view, did).unwrap_or(other),
+            None if other == Guard::Opaque => limited(view, did).unwrap_or(other),
             None => other,
         },
     }
@@ -79,10 +79,10 @@ pub(crate) fn two_guards(
         let (by_result, rest): (Vec<_>, Vec<_>) = did.iter().cloned().partition(|exit| result_is(view, exit, wanted));
         let others: Vec<_> = rest.iter().chain(did_not).cloned().collect();
         if let Some((relation, otherwise)) = told(view, &by_result, &others).filter(|_| !by_result.is_empty())
-            && let Some(Guard::Given(path, of)) = given(view, &rest, did_not)
+            && let Some(Guard::ByArgument(path, of)) = given(view, &rest, did_not)
             && path.steps.is_empty()
         {
-            return Some([Guard::Told(relation, otherwise), Guard::Given(path, of)]);
+            return Some([Guard::ByResult(relation, otherwise), Guard::ByArgument(path, of)]);
         }
     }
     None
@@ -107,7 +107,7 @@ fn limited(view: &mut View<'_>, did: &[(InstId, Alternative)]) -> Option<Guard> 
     Some(Guard::Limited(path, relation))
 }
 
-/// The guard of handing out a block as the result. That it may be null the caller sees anyway, so only the other ways that
+/// The guard of handing out a block as the result. That it may be null the caller sees anyway, so only the other paths that
 /// do not hand it out have to be distinguished.
 pub(crate) fn guard_of_result(
     view: &mut View<'_>,
@@ -117,7 +117,7 @@ pub(crate) fn guard_of_result(
     let before = did_not.len();
     did_not.retain(|(inst, a)| class(view, *inst, a) != Class::Known(Relation::ZERO));
     match guard(view, did, &did_not) {
-        Guard::Always if did_not.len() < before => Guard::Told(Relation::NONZERO, None),
+        Guard::Always if did_not.len() < before => Guard::ByResult(Relation::NONZERO, None),
         guard => guard,
     }
 }
@@ -145,7 +145,7 @@ fn told(
     Some((when, otherwise))
 }
 
-/// Where nothing is said of the result after the effect, all ways without it may still give a result of their own:
+/// Where nothing is said of the result after the effect, all paths without it may still give a result of their own:
 /// `if (is_full(q)) return FAIL; ...; return grow(q);`. A caller that sees that result must reckon with the effect not done.
 fn told_when_not(
     view: &mut View<'_>,
@@ -274,7 +274,7 @@ fn given(view: &mut View<'_>, did: &[(InstId, Alternative)], did_not: &[(InstId,
         let fails =
             |facts: &Vec<(AccessPath, Relation)>| facts.iter().any(|f| f.0 == *path && f.1.contradicts(*relation));
         if yes.iter().all(holds) && no.iter().all(fails) {
-            return Some(Guard::Given(path.clone(), *relation));
+            return Some(Guard::ByArgument(path.clone(), *relation));
         }
     }
     None

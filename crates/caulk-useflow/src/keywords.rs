@@ -20,12 +20,12 @@ pub fn compares_texts(symbol: &str) -> bool {
     COMPARISONS.contains(&symbol)
 }
 
-/// Whether an instruction is reached only by ways on which some text has equalled a constant.
+/// Whether an instruction is reached only by paths on which some text has equalled a constant.
 pub(crate) fn follows_keyword(view: &View<'_>, at: InstId) -> bool {
     follows_equal(view, at, false)
 }
 
-/// Whether an instruction is reached only by ways on which an entry of a table has equalled a constant: that is so for one entry.
+/// Whether an instruction is reached only by paths on which an entry of a table has equalled a constant: that is so for one entry.
 pub(crate) fn follows_entry(view: &View<'_>, at: InstId) -> bool {
     follows_equal(view, at, true)
 }

@@ -55,6 +55,7 @@ mod objects;
 mod propagate;
 mod replaced;
 mod saved;
+mod sealed;
 mod set_flags;
 mod settled;
 mod stale;
@@ -117,24 +118,25 @@ mod shown_fields;
 
 // For readers.
 mod dot;
+mod escaped;
 mod explain;
 mod names;
 mod structure_story;
-mod swallow;
 
 pub use bit_writes::bit_writes;
 pub use call_effect::{CallEffect, effect_of};
 pub use candidate::{Candidate, CandidateId, Kind, Loss};
 pub use config::UseflowConfig;
 pub use dot::useflow_dot;
+pub use escaped::{Escaped, escaped};
 pub use explain::{Ending, Explainer, ObjectStory, StoryEnd, holder_name};
 pub use ground::Ground;
 pub use kept::Kept;
 pub use keywords::compares_texts;
 pub use schedule::{Analysis, Statistics, analyse, analyse_keeping};
+pub use sealed::Callees;
 pub use slots::Slot;
 pub use structure_story::{FieldOutcome, FieldStory, StructureEnd, StructureStory};
 pub use summarize::Report;
 pub use survey::Survey;
-pub use swallow::{Swallowed, swallowed};
 pub use table_marks::TableMarks;

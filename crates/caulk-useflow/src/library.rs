@@ -172,10 +172,10 @@ pub(crate) fn from_model(model: &Model, declaration: &Function) -> Summary {
 /// are as large in a number of any width.
 fn leave_counts(summary: &mut Summary, model: &Model) {
     let left = |comparison: &Comparison| match (comparison.place.derefs, guard_of_comparison(*comparison)) {
-        (1.., Guard::Given(path, relation)) if relation == Relation::at_least(1) => {
+        (1.., Guard::ByArgument(path, relation)) if relation == Relation::at_least(1) => {
             Some((path, Relation::Range(1, i64::from(i32::MAX))))
         }
-        (1.., Guard::Given(path, relation)) => Some((path, relation)),
+        (1.., Guard::ByArgument(path, relation)) => Some((path, relation)),
         _ => None,
     };
     let leaves: Vec<(AccessPath, Relation)> = model.ensures.iter().filter_map(left).collect();
@@ -186,7 +186,7 @@ fn leave_counts(summary: &mut Summary, model: &Model) {
 
 fn ensured(model: &Model) -> Vec<Relation> {
     let relation = |guard| match guard {
-        Guard::Told(relation, _) => Some(relation),
+        Guard::ByResult(relation, _) => Some(relation),
         _ => None,
     };
     model.ensures.iter().filter_map(|comparison| relation(guard_of_comparison(*comparison))).collect()
@@ -195,7 +195,7 @@ fn ensured(model: &Model) -> Vec<Relation> {
 /// Says what is given whenever the call returns: pointers that lead somewhere, numbers in a range.
 fn add_demands(summary: &mut Summary, model: &Model, declaration: &Function) {
     for comparison in &model.ensures {
-        let (Place { root: Root::Param(param), derefs: 0, .. }, Guard::Given(_, relation)) =
+        let (Place { root: Root::Param(param), derefs: 0, .. }, Guard::ByArgument(_, relation)) =
             (comparison.place, guard_of_comparison(*comparison))
         else {
             continue;
@@ -211,10 +211,10 @@ fn add_demands(summary: &mut Summary, model: &Model, declaration: &Function) {
 /// A function that gives back what is in a place gives back the block that it puts there: `d2i_X509(&x, ...)`.
 fn return_filled_places(summary: &mut Summary) {
     let given_back = |to: &AccessPath| {
-        let is_it = |a: &&Action| {
+        let is_of_param = |a: &&Action| {
             a.subject == Subject::Value(to.clone()) && a.to == Destination::Store(AccessPath::root(PathRoot::Return))
         };
-        summary.actions.iter().any(|a| is_it(&a))
+        summary.actions.iter().any(|a| is_of_param(&a))
     };
     let is_filled = |a: &&Action| match (&a.subject, &a.to) {
         (Subject::Alloc(_), Destination::Store(to)) => !to.steps.is_empty() && given_back(to),
@@ -242,7 +242,7 @@ fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Gu
             summary.actions.push(action(block, Destination::Store(path(into)), guard.clone()));
             // What the old block held is in the new one now.
             summary.actions.push(action(value(from), Destination::Free { deep: Depth::Deep }, guard));
-            let is_nothing = |size: &Place| Guard::Given(path(size), Relation::ZERO);
+            let is_nothing = |size: &Place| Guard::ByArgument(path(size), Relation::ZERO);
             let freed = |size| action(value(from), Destination::Free { deep: Depth::Deep }, is_nothing(size));
             summary.actions.extend(zero.iter().map(freed));
         }
@@ -302,7 +302,7 @@ pub(crate) fn give_result(summary: &mut Summary, family: FamilyId) {
     summary.actions.push(Action {
         subject,
         to: Destination::Store(result),
-        guard: Guard::Told(Relation::NONZERO, None),
+        guard: Guard::ByResult(Relation::NONZERO, None),
     });
     summary.actions.sort();
 }
@@ -343,7 +343,7 @@ fn guard_of_block(model: &Model, when: &Condition) -> (Guard, Vec<(AccessPath, R
     let Some(told) = comparisons.iter().find(|c| c.place.is_ret()) else { return (guard_of(model, when), Vec::new()) };
     let guards = comparisons.iter().map(|c| guard_of_comparison(*c));
     let given = guards.filter_map(|guard| match guard {
-        Guard::Given(path, relation) => Some((path, relation)),
+        Guard::ByArgument(path, relation) => Some((path, relation)),
         _ => None,
     });
     (guard_of_comparison(*told), given.collect())
@@ -380,8 +380,8 @@ fn guard_of_comparison(comparison: Comparison) -> Guard {
         Operator::Ge => Some(Relation::at_least(value)),
     };
     match (relation, comparison.place.root, comparison.place.derefs) {
-        (Some(relation), Root::Ret, 0) => Guard::Told(relation, failure_of(relation)),
-        (Some(relation), Root::Param(_), _) => Guard::Given(path(&comparison.place), relation),
-        _ => Guard::Hidden,
+        (Some(relation), Root::Ret, 0) => Guard::ByResult(relation, failure_of(relation)),
+        (Some(relation), Root::Param(_), _) => Guard::ByArgument(path(&comparison.place), relation),
+        _ => Guard::Opaque,
     }
 }

@@ -92,8 +92,9 @@ fn deleted_by(view: &View<'_>, call: InstId, found: &mut Vec<TypeId>) {
                     Destination::Unknown => is_open,
                     _ => false,
                 };
-                let is_it = |path: &AccessPath| path.root == PathRoot::Param(index as u32) && path.steps.is_empty();
-                ends && matches!(&action.subject, Subject::Value(path) if is_it(path))
+                let is_this_param =
+                    |path: &AccessPath| path.root == PathRoot::Param(index as u32) && path.steps.is_empty();
+                ends && matches!(&action.subject, Subject::Value(path) if is_this_param(path))
             })
     };
     // The part of a destructor that gives the memory back.

@@ -202,7 +202,7 @@ impl Receiver for Handed<'_, '_> {
         let is_sole = || config.rules.is_on(Rule::SoleResults) && is_only_returned(self.summary, self.object.block);
         if is_callers_memory(to) && (!is_cut || is_out_pointer(to)) {
             self.follow(Rule::OpaqueBlocks);
-        } else if action.guard == Guard::Hidden && !is_cut && is_sole() {
+        } else if action.guard == Guard::Opaque && !is_cut && is_sole() {
             self.follow(Rule::SoleResults);
         }
     }

@@ -28,7 +28,7 @@ use crate::schedule::Analysis;
 use crate::sisters::Known;
 use crate::slot_table::SlotTable;
 use crate::slots::Slot;
-use crate::summarize::{Fate, Summarizer, World};
+use crate::summarize::{Ownership, Summarizer, World};
 use crate::traffic::filled_out_pointers;
 
 /// What a function that fills a slot does with what was there before.
@@ -346,7 +346,7 @@ pub(crate) fn lost_contents(
         if is_lost
             && let Some((place, true)) = alternative.lost
             && (is_fill(&summarizer.view, place, cell) || (may_be_emptied && sets_null(&summarizer.view, place)))
-            && matches!(summarizer.fate(&exit, Some(cell)), Fate::Leaked)
+            && matches!(summarizer.ownership(&exit, Some(cell)), Ownership::Leaked)
         {
             lost_at = lost_at.or(Some(place));
         }

@@ -49,8 +49,8 @@ pub(crate) fn released(view: &mut View<'_>, summary: &Summary) -> Vec<Released> 
     note_directly_freed(view, &mut found);
     // What is done to the structure itself is for others to see to.
     let is_left = |param: u32| {
-        let is_it = |a: &&Action| matches!(&a.subject, Subject::Value(p) if p.root == PathRoot::Param(param) && p.steps.is_empty());
-        !summary.actions.iter().any(|a| is_it(&a))
+        let is_of_param = |a: &&Action| matches!(&a.subject, Subject::Value(p) if p.root == PathRoot::Param(param) && p.steps.is_empty());
+        !summary.actions.iter().any(|a| is_of_param(&a))
     };
     found.retain(|released| is_left(released.param));
     for released in &mut found {

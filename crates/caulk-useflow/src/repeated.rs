@@ -153,7 +153,7 @@ fn is_on_given(body: &Body, call: InstId) -> bool {
     false
 }
 
-/// The blocks on the ways from a block back to itself. Empty where it is in no loop.
+/// The blocks on the paths from a block back to itself. Empty where it is in no loop.
 fn cycle_through(body: &Body, block: BlockId) -> FxHashSet<BlockId> {
     let predecessors = body.predecessors();
     let after = reached(body.terminator(block).successors(), |b| body.terminator(b).successors().into_iter().collect());

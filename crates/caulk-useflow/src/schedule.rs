@@ -1,6 +1,6 @@
 //! The whole program, bottom-up over the call graph, side by side where nothing depends on anything.
 //!
-//! Components are put into waves: a wave needs only summaries of earlier ones. Within a component every round works from
+//! Components are put into waves: a wave needs only summaries of earlier ones. Within a component every iteration works from
 //! the results of the round before, so the outcome does not depend on threads.
 
 use std::collections::BTreeSet;
@@ -66,7 +66,7 @@ pub struct Statistics {
     pub skipped: usize,
     pub cut: usize,
     pub largest_component: usize,
-    pub rounds: usize,
+    pub iterations: usize,
     /// What the component that took longest took.
     pub longest_component: Duration,
 }
@@ -302,7 +302,7 @@ fn analyse_component(
     let levels = component_levels(program, component);
     let members: FxHashSet<FuncId> = component.iter().copied().collect();
     let mut cycle = Cycle { looker, levels, members: &members, settled: FxHashSet::default() };
-    let mut pending = cycle.rounds(members.clone(), reports, known, statistics);
+    let mut pending = cycle.iterations(members.clone(), reports, known, statistics);
     let is_cut: FxHashSet<FuncId> = pending.clone();
     let mut outdated: FxHashSet<FuncId> = FxHashSet::default();
     // What still changed when the iterations were over may be incomplete. So that what is missing is not taken for a promise, it is
@@ -315,7 +315,7 @@ fn analyse_component(
         }
         let callers: Vec<FuncId> = pending.iter().flat_map(|f| program.callers(*f)).collect();
         pending.extend(callers.into_iter().filter(|c| members.contains(c)));
-        pending = cycle.rounds(pending, reports, known, statistics);
+        pending = cycle.iterations(pending, reports, known, statistics);
         outdated.extend(pending.iter().copied().filter(|f| cycle.settled.contains(f)));
         pending.retain(|f| !cycle.settled.contains(f));
     }
@@ -348,7 +348,7 @@ struct Cycle<'c> {
 impl Cycle<'_> {
     /// Goes over the functions that wait, and those that depend on what changes, until nothing does or the iterations are over. Gives
     /// those that still wait.
-    fn rounds(
+    fn iterations(
         &self,
         mut pending: FxHashSet<FuncId>,
         reports: &mut EntityVec<FuncId, Report>,
@@ -358,12 +358,12 @@ impl Cycle<'_> {
         let (looker, world) = (self.looker, self.looker.world);
         let program = world.program;
         let not_known = Summary { impure: true, ..Summary::default() };
-        for round in 0..world.config.max_rounds {
-            statistics.rounds = statistics.rounds.max(round + 1);
+        for iteration in 0..world.config.max_iterations {
+            statistics.iterations = statistics.iterations.max(iteration + 1);
             let mut waiting: FxHashSet<FuncId> = FxHashSet::default();
             for level in &self.levels {
                 // What has cost too much is not done a third time.
-                let is_worth = |f: &FuncId| round < 2 || !reports[*f].is_tired;
+                let is_worth = |f: &FuncId| iteration < 2 || !reports[*f].is_over_budget;
                 let now: Vec<FuncId> = level.iter().copied().filter(|f| is_worth(f) && pending.remove(f)).collect();
                 // These see all that has changed so far.
                 for function in &now {
@@ -384,11 +384,11 @@ impl Cycle<'_> {
                     reports[function] = *report;
                     looker.note_change(function);
                     if changed {
-                        // Callers further up are still to come in this round; the others wait for the next.
+                        // Callers further up are still to come in this iteration; the others wait for the next.
                         waiting.extend(program.callers(function).filter(|c| self.members.contains(c)));
                     }
                 }
-                if round > 0 {
+                if iteration > 0 {
                     pending.extend(waiting.iter().copied());
                 }
             }

@@ -86,7 +86,7 @@ pub(crate) fn note_shelves(view: &mut View<'_>, shelves: &mut ShelfUse) {
     let arrays = if view.config.rules.is_on(Rule::OwnShelves) { array_use(view) } else { ArrayUse::default() };
     let is_filled = |slot: &Slot| shelves.filled.iter().any(|(filled, _)| filled == slot);
     let mut foreign = Vec::new();
-    for call in calls.iter().filter(|c| c.member == Member::Adds) {
+    for call in calls.iter().filter(|c| c.member.adds()) {
         match added_parameter(view, call.inst).filter(|_| view.config.rules.is_on(Rule::OwnShelves)) {
             Some(index) => shelves.adopted.push((call.slot, index)),
             None if !is_filled(&call.slot) => foreign.push(call.slot),
@@ -118,7 +118,7 @@ pub(crate) fn note_shelves(view: &mut View<'_>, shelves: &mut ShelfUse) {
         let is_same = |other: &ShelfCall| other.slot == call.slot && other.base == call.base && other.looks_in();
         calls.iter().any(is_same) || arrays_looked.contains(&call.slot)
     };
-    let is_dropped = |call: &&ShelfCall| call.empties && !is_looked_at(call) && stays(call);
+    let is_dropped = |call: &&ShelfCall| (call.empties || call.by_key) && !is_looked_at(call) && stays(call);
     shelves.dropped = sorted(calls.iter().filter(is_dropped).map(|call| (call.slot, call.inst)).collect());
     let is_given = |slot: Slot| returns_pointer || takes_element(view, slot) || stores_found(view);
     let is_removed = |call: &&ShelfCall| {
@@ -168,12 +168,14 @@ struct ShelfCall {
     is_index: bool,
     /// It removes elements without giving them.
     empties: bool,
+    /// It removes the element of a key, which it does not give.
+    by_key: bool,
     inst: InstId,
 }
 
 impl ShelfCall {
     fn puts_in(&self) -> bool {
-        self.member == Member::Adds || self.is_index
+        self.member.adds() || self.is_index
     }
 
     /// Whether elements can be reached by what the call gives.
@@ -206,8 +208,8 @@ fn calls(view: &View<'_>) -> Vec<ShelfCall> {
             OwnUse::Looks => Member::Other,
             OwnUse::Leaves => Member::Leaves,
         };
-        let (takes_out, is_index, empties) = (false, false, false);
-        Some(ShelfCall { base: cell.base, slot, member, takes_out, is_index, empties, inst: site.inst })
+        let (takes_out, is_index, empties, by_key) = (false, false, false, false);
+        Some(ShelfCall { base: cell.base, slot, member, takes_out, is_index, empties, by_key, inst: site.inst })
     });
     std_calls(view).chain(own.filter(|_| view.config.rules.is_on(Rule::OwnShelves))).collect()
 }
@@ -223,8 +225,17 @@ fn std_calls<'v>(view: &'v View<'_>) -> impl Iterator<Item = ShelfCall> + 'v {
         let last = member_name(name);
         let takes_out = last.starts_with("pop") || last == "erase";
         let (is_index, empties) = (last == "operator[]", is_emptying(last));
-        Some(ShelfCall { base: cell.base, slot, member, takes_out, is_index, empties, inst: site.inst })
+        let by_key = last == "erase" && is_given_key(view.program, *target, name);
+        Some(ShelfCall { base: cell.base, slot, member, takes_out, is_index, empties, by_key, inst: site.inst })
     })
+}
+
+/// Whether a member of a map that takes an element out is given its key: a reference to a constant, which no iterator is.
+fn is_given_key(program: &Program, member: FuncId, name: &str) -> bool {
+    let class = name.rsplit_once("::").map(|(class, _)| class).unwrap_or_default();
+    let key = program.function(member).declaration.params.get(1);
+    let is_reference = key.is_some_and(|param| param.pointee.is_const && param.pointee.depth == 1);
+    mapped_type(class).is_some() && is_reference
 }
 
 /// The field whose address a getter of the class has given: `group.members().size()`.
@@ -332,9 +343,9 @@ fn is_found(view: &View<'_>, value: Operand) -> bool {
 fn fills_another(view: &View<'_>) -> bool {
     let adds = view.program.call_sites(view.id).iter().filter(|site| {
         let targets = view.program.targets(site);
-        matches!(targets, [target] if container_member(view.program.function(*target).name) == Some(Member::Adds))
+        matches!(targets, [target] if container_member(view.program.function(*target).name).is_some_and(Member::adds))
     });
-    adds.count() > std_calls(view).filter(|call| call.member == Member::Adds).count()
+    adds.count() > std_calls(view).filter(|call| call.member.adds()).count()
 }
 
 /// Containers whose address leaves the function other than as the object of their own members.

@@ -1,6 +1,6 @@
 //! Which instructions can matter to any object: the vertices of SMOKE's sparse graph. The rest is passed over.
 
-use caulk_ir::{BlockId, Body, Entity, Inst, InstId, Type};
+use caulk_ir::{BlockId, Body, Entity, Inst, InstId, Operand, Type};
 
 /// An instruction that matters.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +42,13 @@ impl Steps {
     }
 }
 
+/// Whether a variable may get a descriptor: it holds it until its scope ends, as a pointer does.
+fn may_be_descriptor(body: &Body, value: Operand) -> bool {
+    let Operand::Value(by) = value else { return false };
+    let inst = &body.insts[by];
+    inst.result_type() == Type::Int(32) && (inst.call().is_some() || matches!(inst, Inst::Phi { .. }))
+}
+
 fn step(body: &Body, inst: InstId) -> Option<Step> {
     let kind = &body.insts[inst];
     let may_point = |ty: Type| matches!(ty, Type::Ptr | Type::Int(64..) | Type::Aggregate(_) | Type::Vector(_));
@@ -53,7 +60,7 @@ fn step(body: &Body, inst: InstId) -> Option<Step> {
         Inst::Binary { .. } | Inst::Cast { .. } | Inst::Select { .. } | Inst::Insert { .. } | Inst::Extract { .. } => {
             may_point(kind.result_type())
         }
-        Inst::Bind { value, .. } => may_point(body.operand_type(*value)),
+        Inst::Bind { value, .. } => may_point(body.operand_type(*value)) || may_be_descriptor(body, *value),
         _ => true,
     };
     let changes_facts = kind.is_terminator()

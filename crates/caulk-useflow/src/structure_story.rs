@@ -127,8 +127,8 @@ impl Facts<'_> {
         if report.slots.freed.contains(&slot) {
             return Some(FieldOutcome::Freed);
         }
-        let is_it = |candidate: &&Candidate| candidate.loss.slot() == Some(slot);
-        let candidate = report.candidates.iter().filter(is_it).min_by_key(|candidate| candidate.hidden)?;
+        let is_of_slot = |candidate: &&Candidate| candidate.loss.slot() == Some(slot);
+        let candidate = report.candidates.iter().filter(is_of_slot).min_by_key(|candidate| candidate.hidden)?;
         Some(FieldOutcome::Candidate { hidden: candidate.hidden })
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use caulk_memory::{AccessPath, PathRoot, Relation};
 use caulk_rules::{Rule, Rules};
-use caulk_summary::{Action, Block, Case, Destination, Guard, Subject, Summary};
+use caulk_summary::{Action, AllocId, Block, Case, Destination, Guard, Subject, Summary};
 use smallvec::SmallVec;
 
 use crate::bounds::BOUNDS;
@@ -40,11 +40,13 @@ pub(crate) fn combine(summaries: &[&Summary], many: bool, rules: &Rules) -> Summ
         ..Summary::default()
     };
     let shared = |action: &Action| rest.iter().all(|s| s.actions.iter().any(|a| like(a, action)));
+    // One block in several places (`begin`, `end`) stays one.
+    let mut blocks: BTreeMap<AllocId, AllocId> = BTreeMap::new();
     for action in &first.actions {
         if let Subject::Alloc(block) = action.subject {
             // Only an allocation that every target makes is one the caller must see to.
             if shared(action) {
-                let id = result.blocks.push(first.blocks[block].clone());
+                let id = *blocks.entry(block).or_insert_with(|| result.blocks.push(first.blocks[block].clone()));
                 result.actions.push(Action { subject: Subject::Alloc(id), ..action.clone() });
             }
         } else if shared(action) {
@@ -114,7 +116,7 @@ fn add_common(summaries: &[&Summary], result: &mut Summary, is_wanted: impl Fn(&
         result.actions.push(Action {
             subject: Subject::Alloc(id),
             to: Destination::Store(to.clone()),
-            guard: Guard::Hidden,
+            guard: Guard::Opaque,
         });
         added += 1;
     }
@@ -152,10 +154,10 @@ fn block_of<'s>(summary: &'s Summary, action: &Action) -> Option<&'s Block> {
 fn guarded(case: &Case, guard: &Guard) -> Case {
     let mut case = case.clone();
     match guard {
-        Guard::Told(relation, _) if case.result().is_none() => {
+        Guard::ByResult(relation, _) if case.result().is_none() => {
             case.needs.push((AccessPath::root(PathRoot::Return), *relation));
         }
-        Guard::Given(path, relation) if !case.needs.iter().any(|known| known.0 == *path) => {
+        Guard::ByArgument(path, relation) if !case.needs.iter().any(|known| known.0 == *path) => {
             case.needs.push((path.clone(), *relation));
         }
         _ => {}

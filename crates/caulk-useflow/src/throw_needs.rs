@@ -23,7 +23,7 @@ pub(crate) fn limit_throws(view: &mut View<'_>, history: &mut History) -> Vec<Kn
         return Vec::new();
     }
     let flow = Propagation::ends(view, history);
-    if flow.is_incomplete || view.is_tired() {
+    if flow.is_incomplete || view.is_over_budget() {
         // Under which condition one is thrown a bound kept us from finding out: that is no reason for a finding.
         view.throwing.values_mut().for_each(|throws| *throws = (*throws).min(Throws::Check));
         return Vec::new();

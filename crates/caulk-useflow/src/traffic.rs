@@ -217,7 +217,7 @@ pub(crate) fn filled_out_pointers(view: &View<'_>, call: InstId) -> Vec<Cell> {
     };
     let filled =
         effect.summary.actions.iter().filter_map(|action| match (&action.subject, &action.to, &action.guard) {
-            (Subject::Alloc(_), Destination::Store(to), Guard::Always | Guard::Told(..)) => {
+            (Subject::Alloc(_), Destination::Store(to), Guard::Always | Guard::ByResult(..)) => {
                 match (to.root, to.steps.as_slice()) {
                     (PathRoot::Param(index), [only]) if only.field.is_none() && only.offset == Offset::ZERO => {
                         Some(index)

@@ -19,7 +19,7 @@ use crate::history::NONE;
 use crate::propagate::{Propagation, Start};
 use crate::schedule::Analysis;
 use crate::slots::Slot;
-use crate::summarize::{Fate, Summarizer};
+use crate::summarize::{Ownership, Summarizer};
 
 /// A node that a function takes out of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,8 +79,8 @@ impl Summarizer<'_> {
         if statuses.clone().any(|s| s == Status::Freed) {
             return Some(Unlink { end: End::Freed, ..taken.unlink(variable) });
         }
-        let is_left =
-            !flow.exits.is_empty() && flow.exits.iter().all(|exit| matches!(self.fate(exit, None), Fate::Leaked));
+        let is_left = !flow.exits.is_empty()
+            && flow.exits.iter().all(|exit| matches!(self.ownership(exit, None), Ownership::Leaked));
         (is_left && !is_taken).then(|| taken.unlink(variable))
     }
 

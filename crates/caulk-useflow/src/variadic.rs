@@ -180,10 +180,10 @@ impl Search<'_, '_> {
         let Some(site) = self.program.call_site(self.function, id) else { return false };
         let targets = self.program.targets(site);
         let root = PathRoot::Param(index as u32);
-        let is_meant = |path: &AccessPath| path.root == root && (level != Level::Argument || path.steps.is_empty());
+        let is_of_root = |path: &AccessPath| path.root == root && (level != Level::Argument || path.steps.is_empty());
         // What is only given back is not taken by that.
         let is_result = |a: &Action| matches!(&a.to, Destination::Store(to) if to.root == PathRoot::Return);
-        let is_taking = |a: &Action| matches!(&a.subject, Subject::Value(path) if is_meant(path)) && !is_result(a);
+        let is_taking = |a: &Action| matches!(&a.subject, Subject::Value(path) if is_of_root(path)) && !is_result(a);
         let takes = |summary: &Summary| summary.actions.iter().any(is_taking);
         // Who prints by a format keeps nothing of what is printed, however large the function is that does it.
         let is_format = level == Level::List && self.follows_format(call, index);

@@ -50,8 +50,8 @@ pub(crate) fn waves<'p>(program: &'p Program, given: &EntityVec<FuncId, Vec<Func
         component.iter().for_each(|f| home[*f] = index);
     }
     let mut level: Vec<usize> = vec![0; program.sccs().len()];
-    let rounds = if given.values().all(Vec::is_empty) { 0 } else { BOUNDS.given_functions };
-    for _ in 0..rounds {
+    let iterations = if given.values().all(Vec::is_empty) { 0 } else { BOUNDS.given_functions };
+    for _ in 0..iterations {
         raise(program, &home, &mut level, &|f| &given[f]);
     }
     // Where that goes round in a circle, calls count.

@@ -8,7 +8,7 @@
 //!     return strdup(buffer);
 //! ```
 //!
-//! Where ways meet, what each of them had learnt is forgotten. A choice (a phi) remembers which way was taken: if all but one of its
+//! Where paths meet, what each of them had learnt is forgotten. A choice (a phi) remembers which way was taken: if all but one of its
 //! values are known to differ from what it is compared with, equality leaves one way, and the conditions of that way hold again.
 
 use caulk_ir::{BlockId, Body, CompareOp, Constant, EntityVec, Inst, InstId, Operand, Outline};

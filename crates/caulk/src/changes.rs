@@ -3,18 +3,22 @@
 //! git is asked for the files of the commit and for nothing else: its plumbing reads the store of objects, and runs no filter,
 //! hook or other program that a repository can name. The comparison is made here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use caulk_capture::git_top;
 use caulk_process::{Finished, Lifeline, Limits, Runner, find_program};
-use caulk_program::Program;
+use caulk_program::{FuncId, Program};
 use caulk_report::scope::{Changed, ChangedLines};
+use caulk_report::shown_path;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::error::Error;
+use crate::passed_on::given_to;
 
+/// Files that git is asked about at once.
+const FILES_AT_ONCE: usize = 200;
 /// Largest file that is compared; what is larger is generated, and counts as new.
 const MAX_FILE: usize = 64 << 20;
 
@@ -67,13 +71,50 @@ impl Revision {
         Ok(found.status.success().then_some(found.stdout))
     }
 
+    /// The files of the commit by their path below the top, each with its hash.
+    fn listed(&self) -> Result<BTreeMap<String, String>, Error> {
+        let listed = self.run(&["ls-tree", "-r", "-z", "--full-tree", &self.commit])?;
+        let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let entry = |entry: &str| {
+            let (about, path) = entry.split_once('\t')?;
+            Some((path.to_owned(), about.split(' ').nth(2)?.to_owned()))
+        };
+        Ok(text.split('\0').filter_map(entry).collect())
+    }
+
+    /// Which of these files, given by whole paths, are not as they were.
+    fn differing(&self, files: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+        let listed = self.listed()?;
+        // What lies outside of the repository is not the user's to change.
+        let is_own = |path: &&PathBuf| path.starts_with(&self.top) && path.is_file();
+        let own: Vec<&PathBuf> = files.iter().filter(is_own).collect();
+        let mut differing = Vec::new();
+        for some in own.chunks(FILES_AT_ONCE) {
+            let names: Vec<String> = some.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+            let mut arguments = vec!["hash-object", "--no-filters", "--"];
+            arguments.extend(names.iter().map(String::as_str));
+            let found = self.run(&arguments)?;
+            let text = String::from_utf8_lossy(&found.stdout).into_owned();
+            let mut hashes = text.lines();
+            for path in some {
+                let below = path.strip_prefix(&self.top).unwrap_or(path).to_string_lossy().into_owned();
+                // A file that git could not read is compared, and then found to be unreadable.
+                if hashes.next().is_none_or(|hash| listed.get(&below).is_none_or(|before| before != hash)) {
+                    differing.push(path.to_path_buf());
+                }
+            }
+        }
+        Ok(differing)
+    }
+
     /// What changed in these files, which are given relative to `root`.
     pub(crate) fn changed(&self, root: &Path, files: &BTreeSet<String>, program: &Program) -> Result<Changed, Error> {
         let mut changed = Changed { since: self.name.clone(), ..Changed::default() };
-        for file in files {
-            let path = root.join(file);
-            // What lies outside of the repository is not the user's to change.
+        let mut functions: BTreeSet<FuncId> = BTreeSet::new();
+        let paths: Vec<PathBuf> = files.iter().map(|file| root.join(file)).collect();
+        for path in self.differing(&paths)? {
             let Ok(below) = path.strip_prefix(&self.top) else { continue };
+            let file = shown_path(&path.to_string_lossy(), root);
             let Ok(now) = caulk_files::read(&path, MAX_FILE as u64) else { continue };
             let lines = match self.file(below)? {
                 Some(before) if before == now => continue,
@@ -82,12 +123,13 @@ impl Revision {
             };
             if let ChangedLines::Some { lines, gaps } = &lines {
                 for line in lines.iter().chain(gaps) {
-                    let functions = program.functions_at(&path.to_string_lossy(), *line);
-                    changed.functions.extend(functions.iter().map(|f| program.function(*f).name.to_owned()));
+                    functions.extend(program.functions_at(&path.to_string_lossy(), *line));
                 }
             }
-            changed.files.insert(file.clone(), lines);
+            changed.files.insert(file, lines);
         }
+        changed.functions = functions.iter().map(|f| program.function(*f).name.to_owned()).collect();
+        changed.given = given_to(program, root, &functions);
         Ok(changed)
     }
 }

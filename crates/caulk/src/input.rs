@@ -12,7 +12,7 @@ use caulk_ir::entity::Entity;
 use caulk_models::Models;
 use caulk_process::{Limits, Runner};
 use caulk_program::{FuncId, Marks, Program, ProgramConfig, UnitId, UnitInput};
-use caulk_report::{ReportConfig, terminal};
+use caulk_report::{ReportConfig, shown_path, terminal};
 use caulk_rules::Rule;
 use caulk_useflow::{Analysis, UseflowConfig, analyse_keeping};
 
@@ -165,9 +165,8 @@ pub(crate) fn collect_jobs(options: &InputOptions) -> Result<JobList, Error> {
         cwd: current_folder()?,
     };
     let list = collect(&request)?;
-    if !options.quiet {
-        tell_choice(&list);
-    }
+    // With --quiet too: from a wrong database come wrong findings, or none.
+    tell_choice(&list);
     Ok(list)
 }
 
@@ -280,6 +279,11 @@ pub(crate) struct Analysed {
 }
 
 impl Analysed {
+    /// A file as reports name it: relative to the project's directory.
+    pub(crate) fn shown(&self, file: Option<&str>) -> String {
+        shown_path(file.unwrap_or("?"), &self.read.root)
+    }
+
     /// Whether a function is in what the user named.
     pub(crate) fn is_wanted(&self, function: FuncId) -> bool {
         self.read.is_wanted(&self.program, function)

@@ -20,6 +20,7 @@ mod kept;
 mod message;
 mod neighbours;
 mod output;
+mod passed_on;
 mod pictures;
 mod progress;
 mod results;

@@ -338,8 +338,8 @@ fn compare_candidates(
         let exception = exceptions.iter().position(|spot| *spot == expectation.spot).map(|at| exceptions.remove(at));
         // Of several that read alike, the one that is as it should be.
         let is_refuted = (expectation.want == Want::False) != exception.is_some();
-        let is_meant = |f: &&Found| f.spot == expectation.spot && f.hidden == wants_hidden;
-        let alike: Vec<usize> = (0..found.len()).filter(|at| is_meant(&&found[*at])).collect();
+        let is_expected = |f: &&Found| f.spot == expectation.spot && f.hidden == wants_hidden;
+        let alike: Vec<usize> = (0..found.len()).filter(|at| is_expected(&&found[*at])).collect();
         let at = alike.iter().copied().find(|at| found[*at].is_refuted == is_refuted).or(alike.first().copied());
         let what = &expectation.spot.what;
         match (expectation.want, at) {

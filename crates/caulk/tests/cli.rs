@@ -114,8 +114,8 @@ fn one_function_by_name_or_symbol() {
         run.prints(&["define @_ZN1n1fEi(x: i32)"]);
         assert!(!run.stdout.contains("define @_Z1gi"), "{}", run.stdout);
     }
-    let run = project.run(&["ir", "a.cpp", "--function", "nobody"]);
-    run.fails(&["caulk: there is no function \"nobody\" in what was read"]);
+    let run = project.run(&["ir", "a.cpp", "--function", "missing"]);
+    run.fails(&["caulk: there is no function \"missing\" in what was read"]);
     project.run(&["graph", "a.cpp", "--kind", "cfg"]).fails(&["needs --function NAME"]);
 }
 
@@ -233,7 +233,7 @@ fn a_reader_that_goes_away() {
 }
 
 #[test]
-fn why_tells_what_became_of_an_object() {
+fn why_tells_the_outcome_of_an_object() {
     let project = Project::new(&[]);
     let run = in_example(&project, &["why", "config.c:103"]);
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));

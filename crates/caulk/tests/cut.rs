@@ -39,7 +39,7 @@ const SHRINKS: &[Shrink] = &[
     ("useflow.max_block_runs", |b| b.useflow.max_block_runs = 1),
     ("useflow.max_objects", |b| b.useflow.max_objects = 1),
     ("useflow.max_actions", |b| b.useflow.max_actions = 1),
-    ("useflow.max_rounds", |b| b.useflow.max_rounds = 1),
+    ("useflow.max_rounds", |b| b.useflow.max_iterations = 1),
     ("useflow.max_chain", |b| b.useflow.max_chain = 1),
     ("useflow.max_opaque_chain", |b| b.useflow.max_opaque_chain = 1),
     ("useflow.max_callback_depth", |b| b.useflow.max_callback_depth = 1),
@@ -47,7 +47,7 @@ const SHRINKS: &[Shrink] = &[
     ("useflow.max_question_size", |b| b.useflow.max_question_size = 1),
     ("explore.max_steps", |b| b.explore.max_steps = 1),
     ("explore.max_states", |b| b.explore.max_states = 1),
-    ("explore.concrete_rounds", |b| b.explore.concrete_rounds = 0),
+    ("explore.concrete_rounds", |b| b.explore.concrete_iterations = 0),
     ("explore.max_callee_size", |b| b.explore.max_callee_size = 1),
     ("explore.max_callee_steps", |b| b.explore.max_callee_steps = 1),
     ("explore.max_special_size", |b| b.explore.max_special_size = 1),
@@ -383,7 +383,7 @@ fn handlers_of_which_some_free() {
     });
 }
 
-/// `max_rounds`: what is freed at the end of a cycle of calls reaches its beginning late.
+/// `max_iterations`: what is freed at the end of a cycle of calls reaches its beginning late.
 #[test]
 fn cycles_of_calls_that_free() {
     never_leaks(&[2, 10, 40], |n| {

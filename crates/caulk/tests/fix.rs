@@ -34,7 +34,7 @@ fn refused(source: &str, why: &str) {
     let project = Project::new(&[("a.c", source)]);
     let run = fix(&project, &[]);
     assert_eq!((run.status, run.stdout.as_str()), (1, ""), "{}", run.stderr);
-    run.says(&["0 of 1 leak have a checked fix", why]);
+    run.says(&["0 of 1 leak has a checked fix", why]);
 }
 
 #[test]
@@ -141,7 +141,7 @@ int main(int argc, char **argv)
     assert_eq!(fixed(source), ["free(item->value);"]);
 }
 
-/// The variable is set on one of the ways to the return only.
+/// The variable is set on one of the paths to the return only.
 #[test]
 fn a_variable_that_may_not_be_set_is_not_freed() {
     let source = "#include <stdlib.h>

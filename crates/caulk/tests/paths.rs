@@ -290,3 +290,16 @@ fn what_happens_in_late_iterations_is_replayed() {
         assert!(reason.contains("later iterations of a loop"), "{reason}");
     }
 }
+
+/// What a field held before the object was put there is no example of how to free the object.
+#[test]
+fn advice_does_not_take_the_old_value_for_the_new() {
+    let report = report(
+        "#include <stdlib.h>\n#include <string.h>\nstruct S { char *name; };\nint set(struct S *s, const char *value) {\n    \
+         char *copy = strdup(value);\n    if (!copy)\n        return -1;\n    if (strlen(value) > 10)\n        return -2;\n    \
+         free(s->name);\n    s->name = copy;\n    return 0;\n}\n",
+    );
+    let [finding] = findings(&report) else { panic!("{report}") };
+    assert_eq!(finding["loss"]["line"], 9);
+    assert_eq!(finding["advice"], Value::Null);
+}

@@ -3,13 +3,14 @@
 
 mod project;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use project::{LEAK, Project};
 
 /// What not to write, and what to write instead. A space stands for any white space.
-const WORDS: [(&str, &str); 34] = [
+const WORDS: [(&str, &str); 52] = [
     ("fate", "ownership state, outcome"),
     ("dear", "expensive"),
     ("tired", "over budget"),
@@ -44,7 +45,57 @@ const WORDS: [(&str, &str); 34] = [
     ("say nothing but", "print only"),
     ("could have taken it, and did not", "does not take ownership of it"),
     ("goes another way", "takes another path"),
+    ("on some ways", "on some paths"),
+    ("on other ways", "on other paths"),
+    ("on all ways", "on all paths"),
+    ("on hidden ways", "on opaque paths"),
+    ("where ways meet", "where paths meet"),
+    ("ways of a callee", "outcomes of a callee"),
+    ("ways of the callee", "outcomes of the callee"),
+    ("told guard", "return-guarded"),
+    ("given guard", "argument-guarded"),
+    ("hidden guard", "opaque"),
+    ("rounds of the loop", "iterations of the loop"),
+    ("round of a loop", "iteration of a loop"),
+    ("the next round", "the next iteration"),
+    ("at that moment", "at that program point"),
+    ("at the moment", "at the program point, now"),
+    ("fates", "ownership states"),
+    ("mends", "fixes"),
+    ("hurries", "drains"),
 ];
+
+/// Words that no name in the code has, and what to write instead.
+const NAMES: [(&str, &str); 22] = [
+    ("fate", "ownership"),
+    ("fates", "ownerships"),
+    ("moment", "program_point"),
+    ("moments", "program_points"),
+    ("tired", "over_budget"),
+    ("hurrying", "draining"),
+    ("blurred", "merged"),
+    ("swallow", "escape"),
+    ("swallows", "escapes"),
+    ("swallowed", "escaped"),
+    ("anew", "renewed"),
+    ("mend", "fix"),
+    ("mended", "fixed"),
+    ("dear", "expensive"),
+    ("somebody", "owner"),
+    ("nobody", "no_owner"),
+    ("whoever", "caller"),
+    ("rounds", "iterations"),
+    ("round", "iteration"),
+    ("chance", "random"),
+    ("told_apart", "distinguished"),
+    ("came_of", "outcome"),
+];
+
+/// Names of closures that do not say what they test.
+const EMPTY_NAMES: [&str; 3] = ["is_it", "is_one", "is_meant"];
+
+/// Names that have such a word and mean another thing: numbers that are rounded, what is written and read again, a user of the system.
+const OTHER_MEANINGS: [&str; 5] = ["round_trip", "goes_round", "way_round", "NOBODY", ".round"];
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -95,6 +146,61 @@ fn comments(code: &str) -> String {
     text.join("\n").split('`').step_by(2).collect::<Vec<_>>().join("``")
 }
 
+/// The names in Rust code, each with the dot before it if it is a method or a field.
+fn names(code: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for line in code.lines() {
+        let line = line.split("//").next().unwrap_or_default();
+        for part in line.split('"').step_by(2) {
+            let is_name = |c: char| c.is_alphanumeric() || c == '_';
+            let mut rest = part;
+            while let Some(start) = rest.find(is_name) {
+                let end = rest[start..].find(|c| !is_name(c)).map_or(rest.len(), |length| start + length);
+                let dot = if rest[..start].ends_with('.') && rest[end..].starts_with('(') { "." } else { "" };
+                found.insert(format!("{dot}{}", &rest[start..end]));
+                rest = &rest[end..];
+            }
+        }
+    }
+    found
+}
+
+/// `FateOf` and `fate_of` have the same words.
+fn in_words(name: &str) -> String {
+    let mut words = String::new();
+    for c in name.chars() {
+        if c.is_uppercase() && words.ends_with(|before: char| before.is_lowercase()) {
+            words.push('_');
+        }
+        words.extend(c.to_lowercase());
+    }
+    format!("_{}_", words.trim_start_matches('.'))
+}
+
+#[test]
+fn names_in_the_code() {
+    let root = Path::new(ROOT);
+    let own = Path::new(file!()).file_name();
+    let mut found = Vec::new();
+    for path in ["crates", "xtask"].iter().flat_map(|folder| files(&root.join(folder), &["rs"])) {
+        if path.file_name() == own {
+            continue;
+        }
+        let code = fs::read_to_string(&path).expect("it is there");
+        let mut all = names(&code);
+        all.extend(path.file_stem().map(|name| name.to_string_lossy().into_owned()));
+        for name in all.iter().filter(|name| !OTHER_MEANINGS.iter().any(|other| name.contains(other))) {
+            let words = in_words(name);
+            let wrong = NAMES.iter().find(|(word, _)| words.contains(&format!("_{word}_")));
+            found.extend(wrong.map(|(_, instead)| format!("{}: {name}: write {instead:?}", path.display())));
+            if EMPTY_NAMES.contains(&name.as_str()) {
+                found.push(format!("{}: {name}: say what it tests", path.display()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 #[test]
 fn comments_of_the_code() {
     let root = Path::new(ROOT);
@@ -116,7 +222,15 @@ fn the_test_sees_the_words() {
     assert_eq!(wrong("it is told\n  apart"), ["\"told apart\": write \"distinguished\""]);
     assert_eq!(wrong("an amendment, recommended"), Vec::<String>::new());
     assert_eq!(comments("// One `mend`,\nlet a; // two\n    /// three"), " One ``,\n/ three");
+    let all: Vec<String> = names("let is_tired = \"mend\"; // fate\nx.round(2.5).of").into_iter().collect();
+    assert_eq!(all, [".round", "2", "5", "is_tired", "let", "of", "x"]);
+    assert_eq!(in_words("FateOfAll"), "_fate_of_all_");
     assert_eq!(literals("let a = \"one\";\n// \"two\"\n#[cfg(test)]\nlet b = \"three\";"), "one\n");
+}
+
+/// Whether a file is a part of the programs, not of their tests.
+fn is_program(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == "src")
 }
 
 #[test]
@@ -151,9 +265,30 @@ fn help_manual_settings_and_messages() {
     texts.push(("caulk --help".to_owned(), project.run(&["--help"]).stdout));
     let mut documents = files(&root.join("docs"), &["md"]);
     documents.extend(
-        ["README.md", "SECURITY.md", "CONTRIBUTING.md", "action.yml", "Containerfile", "scripts/package"]
-            .map(|name| root.join(name)),
+        [
+            "README.md",
+            "ARCHITECTURE.md",
+            "CHANGELOG.md",
+            "SECURITY.md",
+            "CONTRIBUTING.md",
+            "action.yml",
+            "Containerfile",
+        ]
+        .map(|name| root.join(name)),
     );
+    documents.extend(["scripts/package", "scripts/install-deps", ".pre-commit-hooks.yaml"].map(|name| root.join(name)));
+    for (folder, suffixes) in [
+        ("ci", &["yml"][..]),
+        ("editors/vscode/src", &["ts"]),
+        ("editors/vscode", &["json", "md"]),
+        ("examples", &["md", "c", "h"]),
+        ("models", &["toml"]),
+        ("tests", &["md"]),
+    ] {
+        let all = files(&root.join(folder), suffixes);
+        documents
+            .extend(all.into_iter().filter(|path| !path.components().any(|part| part.as_os_str() == "node_modules")));
+    }
     documents.extend(files(&root.join("crates/caulk-report/src/html/assets"), &["js", "css"]));
     documents.push(root.join("crates/caulk/src/settings/template.toml"));
     // Their descriptions are comments of the code.
@@ -161,9 +296,7 @@ fn help_manual_settings_and_messages() {
     for path in documents {
         texts.push((path.display().to_string(), fs::read_to_string(&path).expect("it is there")));
     }
-    for path in
-        files(&root.join("crates"), &["rs"]).iter().filter(|p| p.components().any(|part| part.as_os_str() == "src"))
-    {
+    for path in files(&root.join("crates"), &["rs"]).iter().filter(|p| is_program(p.strip_prefix(root).unwrap_or(p))) {
         texts.push((path.display().to_string(), literals(&fs::read_to_string(path).expect("it is there"))));
     }
     let found: Vec<String> = texts

@@ -65,7 +65,7 @@ fn a_function_can_be_named() {
     let output = caulk(&["prove", "--no-cache", "--function", "rotate_left", &file]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(!text(&output.stdout).contains("rotate_right"), "{output:?}");
-    assert_eq!(caulk(&["prove", "--no-cache", "--function", "nobody", &file]).status.code(), Some(2));
+    assert_eq!(caulk(&["prove", "--no-cache", "--function", "missing", &file]).status.code(), Some(2));
 }
 
 /// A proved function, one that leaks, one that cannot be decided, and one for which proofs do not hold.

@@ -175,6 +175,31 @@ fn what_changed_since_a_commit() {
     plain.run(&["check", "--changed-since", "HEAD"]).fails(&["--changed-since needs a git repository"]);
 }
 
+/// A function that freed or kept the block before: no line of the path changed, but what it is given to did.
+#[test]
+fn what_a_changed_callee_was_given() {
+    if !have("git") {
+        return;
+    }
+    let drop = "#include <stdlib.h>\nvoid drop(char *p) { free(p); }\n";
+    let user = "#include <stdlib.h>\nvoid drop(char *p);\nvoid pass(char *p) { drop(p); }\nstruct S { char *p; };\n\
+        int direct(void) {\n    char *p = malloc(3);\n    drop(p);\n    return 0;\n}\n\
+        int passed(void) {\n    char *p = malloc(3);\n    pass(p);\n    return 0;\n}\n\
+        int field(void) {\n    struct S s;\n    s.p = malloc(3);\n    drop(s.p);\n    return 0;\n}\n\
+        int other(void) {\n    char *p = malloc(3);\n    return p != 0;\n}\n";
+    let project = Project::with_database(&[("drop.c", drop), ("user.c", user)], &["drop.c", "user.c"]);
+    git(&project, &["init", "-q"]);
+    git(&project, &["add", "drop.c", "user.c"]);
+    git(&project, &["commit", "-qm", "before"]);
+    let check = || {
+        let run = project.run(&["check", "--changed-since", "HEAD", "--no-cache", "-q"]);
+        run.stdout.lines().map(|line| line.split_once(": ").expect("a place").0.to_owned()).collect::<Vec<String>>()
+    };
+    assert_eq!(check(), Vec::<String>::new());
+    fs::write(project.path("drop.c"), drop.replace("free(p);", "")).expect("writable");
+    assert_eq!(check(), ["user.c:8:5", "user.c:13:5", "user.c:19:5"], "the leak of other() is as it was");
+}
+
 #[test]
 fn a_place_for_the_report_is_checked_before_the_work() {
     let project = Project::new(&[("a.c", "this does not compile"), ("folder/x", "")]);
@@ -196,6 +221,7 @@ fn several_databases() {
     let project = Project::new(&files);
     let chosen = "reading build-a/compile_commands.json; there is also build-b/compile_commands.json (-p DIR chooses)";
     project.run(&["check"]).says(&[chosen]);
+    project.run(&["check", "-q"]).says(&[chosen]);
     assert!(!project.run(&["check", "-p", "build-b"]).stderr.contains("there is also"));
 }
 
@@ -266,6 +292,22 @@ fn a_place_is_enough_to_ask_about_it() {
     }
     let run = project.run(&["query", "a.c:7", "--", "-DN=3"]);
     assert_ne!(run.status, 2, "{}", run.stderr);
+    let project = Project::with_database(&[("a.c", LEAK), ("sub/b.c", LEAK)], &["a.c"]);
+    project.run(&["why", "a.c:1"]).fails(&["no function at a.c:1 was read: the line is outside of functions"]);
+    let alone =
+        "sub/b.c is not among what was read; to read it alone, give flags for clang, such as `caulk why sub/b.c:3";
+    project.run(&["why", "sub/b.c:3"]).fails(&[alone]);
+    project.run(&["why", "c.c:3"]).fails(&["there is no file c.c, here or among what was read"]);
+}
+
+/// Commands besides `check` name files as it does, wherever they are started.
+#[test]
+fn answers_name_files_as_reports_do() {
+    let project = two_files();
+    let from_below = |arguments: &[&str]| at(&project, "src", arguments).stdout;
+    assert!(from_below(&["why", "use.c:4", "-q"]).starts_with("src/use.c:4: "), "{}", from_below(&["why", "use.c:4"]));
+    assert!(from_below(&["candidates"]).contains("src/use.c:5:5: p forgotten"), "{}", from_below(&["candidates"]));
+    assert!(from_below(&["summaries"]).contains("give (lib/keep.c:3)"), "{}", from_below(&["summaries"]));
 }
 
 /// Answers come while the prover still works on others: the first is there before the last.

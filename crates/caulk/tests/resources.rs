@@ -46,6 +46,13 @@ fn what_is_not_held_at_exit() {
         while (n > 4)\n        n--;\n    free(p);\n    return n;\n}\n";
     let project = Project::new(&[("globals.c", globals), ("lost.c", lost)]);
     assert_eq!(rules(&project.run(&["check", "globals.c", "--format", "json"])), []);
+    // Also where only main uses the variable, and nothing reads it any more when main returns.
+    let used = "#include <stdlib.h>\nstruct S { char *name; int n; };\nstatic struct S *own;\nstruct S *all;\nint main(void) {\n    \
+        static struct S *local;\n    own = malloc(sizeof *own);\n    own->n = 1;\n    all = malloc(sizeof *all);\n    \
+        all->name = malloc(3);\n    local = malloc(sizeof *local);\n    local->n = 2;\n    return 0;\n}\n";
+    let project = Project::new(&[("used.c", used)]);
+    assert_eq!(rules(&project.run(&["check", "used.c", "--format", "json"])), []);
+    let project = Project::new(&[("globals.c", globals), ("lost.c", lost)]);
     assert_eq!(rules(&project.run(&["check", "lost.c", "--format", "json"])), [("lost".to_owned(), 5)]);
 }
 
@@ -70,6 +77,7 @@ fn streams_and_directories() {
     run.prints(&["leak[resource, CWE-775]: `f` opened by fopen() is not closed on return", "2 resource"]);
     project.run(&["explain", "resource"]).prints(&["# resource", "--resources"]);
     project.run(&["explain", "CWE-775"]).prints(&["resource "]);
+    project.run(&["explain", "CWE-772"]).prints(&["lost ", "forgotten ", "resource "]);
 }
 
 #[test]
@@ -85,11 +93,28 @@ fn descriptors() {
         if (write(c, \"x\", 1) != 1)\n        return -2;\n    close(c);\n    return 0;\n}\n";
     let project = Project::new(&[("a.c", source)]);
     let all = project.run(&["check", "a.c", "--format", "json", "--resources", "all"]);
-    assert_eq!(rules(&all), [("resource".to_owned(), 10), ("resource".to_owned(), 38)], "{}", all.stdout);
+    assert_eq!(rules(&all), [("resource".to_owned(), 10), ("resource".to_owned(), 39)], "{}", all.stdout);
     assert_eq!(rules(&project.run(&["check", "a.c", "--format", "json"])), []);
     project
         .run(&["check", "a.c", "--resources", "all"])
         .prints(&["`fd` opened by open() is not closed", "1. `fd` is opened by open()"]);
+}
+
+/// A descriptor is lost where its variable's scope ends, and each such place is told.
+#[test]
+fn where_a_descriptor_is_left_open() {
+    let source = "#include <fcntl.h>\n#include <unistd.h>\nint f(const char *p) {\n    int fd = open(p, O_RDONLY);\n    char c;\n    \
+        if (fd < 0)\n        return -1;\n    if (read(fd, &c, 1) != 1)\n        return 1;\n    if (c == 'z')\n        goto out;\n    \
+        close(fd);\nout:\n    return 0;\n}\n";
+    let project = Project::new(&[("a.c", source)]);
+    project.run(&["check", "a.c", "--resources", "all", "--report-level", "0"]).prints(&[
+        "`fd` opened by open() is not closed on return (in f, a.c:9)",
+        "`if (read(fd, &c, 1) != 1)` is taken",
+        "close `fd` before line 9, as line 12 does",
+        "`fd` opened by open() is not closed on return (in f, a.c:14)",
+        "`if (c == 'z')` is taken",
+        "close `fd` before line 11, as line 12 does",
+    ]);
 }
 
 /// What `fcntl` duplicates is a descriptor; what else it does makes none. Both ends of a pair may be closed.

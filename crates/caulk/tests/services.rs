@@ -77,6 +77,8 @@ fn what_services_read_of_sarif() {
     let rule = &run["tool"]["driver"]["rules"][1];
     assert_eq!(rule["helpUri"], "https://cwe.mitre.org/data/definitions/401.html");
     assert_eq!(rule["properties"]["security-severity"], "5.0");
+    let home = run["tool"]["driver"]["informationUri"].as_str().expect("an address");
+    assert!(home.starts_with("https://"), "{home}");
     assert_eq!((&run["results"][0]["level"], &run["results"][0]["rank"]), (&"error".into(), &90.into()));
 }
 

@@ -84,10 +84,10 @@ pub(crate) fn measure(project: &Project, entries: &mut [Entry], setting: &Settin
     let mut tools: Vec<Measured> =
         entries.iter().map(|entry| Measured { tool: entry.tool.name(), runs: Vec::new() }).collect();
     let mut others = Others::default();
-    let rounds = entries.iter().map(|entry| entry.runs).max().unwrap_or(0);
-    for round in 0..rounds {
-        for (entry, measured) in entries.iter().zip(&mut tools).filter(|(entry, _)| round < entry.runs) {
-            eprintln!("bench: {}: {} ({} of {})", project.name, measured.tool, round + 1, entry.runs);
+    let iterations = entries.iter().map(|entry| entry.runs).max().unwrap_or(0);
+    for iteration in 0..iterations {
+        for (entry, measured) in entries.iter().zip(&mut tools).filter(|(entry, _)| iteration < entry.runs) {
+            eprintln!("bench: {}: {} ({} of {})", project.name, measured.tool, iteration + 1, entry.runs);
             let before = machine::busy_seconds();
             let sample = entry.tool.run(project, setting)?;
             others.add(before, &sample);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 /// How often the peak of the process itself is read while it runs. The kernel keeps the peak, so only what is added in
-/// the last moments before the end can be missed.
+/// the time just before the end can be missed.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(10);
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]

@@ -16,9 +16,9 @@ pub(crate) struct Shape {
 }
 
 /// A small generator of pseudo-random numbers (xorshift64*), so that no library's next version changes the workload.
-struct Chance(u64);
+struct Random(u64);
 
-impl Chance {
+impl Random {
     fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -108,10 +108,10 @@ const FREED: &str = "free(part);\n            break;";
 
 /// Names and texts of the files.
 pub(crate) fn files(shape: Shape) -> Vec<(String, String)> {
-    let mut chance = Chance(shape.seed | 1);
+    let mut random = Random(shape.seed | 1);
     let mut files = vec![("program.h".to_owned(), HEADER.to_owned())];
     for unit in 0..shape.units {
-        files.push((format!("unit{unit}.c"), unit_text(shape, unit, &mut chance)));
+        files.push((format!("unit{unit}.c"), unit_text(shape, unit, &mut random)));
     }
     files.push(("base.c".to_owned(), base_text(shape)));
     files
@@ -129,7 +129,7 @@ fn base_text(shape: Shape) -> String {
     text + "    return 0;\n}\n"
 }
 
-fn unit_text(shape: Shape, unit: usize, chance: &mut Chance) -> String {
+fn unit_text(shape: Shape, unit: usize, random: &mut Random) -> String {
     let mut text = "#include \"program.h\"\n".to_owned();
     let first = unit * shape.functions_per_unit;
     let reached = shape.functions_per_unit.min(first);
@@ -137,9 +137,9 @@ fn unit_text(shape: Shape, unit: usize, chance: &mut Chance) -> String {
         let _ = writeln!(text, "int f{callee}(struct context *, int);");
     }
     for number in first..first + shape.functions_per_unit {
-        function(&mut text, number, number - (first - reached), shape.max_statements, chance);
+        function(&mut text, number, number - (first - reached), shape.max_statements, random);
     }
-    handlers(&mut text, unit, chance);
+    handlers(&mut text, unit, random);
     let last = first + shape.functions_per_unit - 1;
     let _ = writeln!(text, "int run{unit}(struct context *c, int n)\n{{\n    c->handler = table[n & 3];");
     let _ = writeln!(text, "    return c->handler(c, n) + f{last}(c, n);\n}}");
@@ -147,44 +147,44 @@ fn unit_text(shape: Shape, unit: usize, chance: &mut Chance) -> String {
 }
 
 /// Functions that are only called through a pointer. They call nothing of the others: else all would be one cycle of calls.
-fn handlers(text: &mut String, unit: usize, chance: &mut Chance) {
+fn handlers(text: &mut String, unit: usize, random: &mut Random) {
     for number in 0..4 {
         let _ = writeln!(text, "static int handler{number}(struct context *c, int n)\n{{\n    char *text = NULL;");
-        let _ = writeln!(text, "    if (fill(&text, n + {}) < 0)\n        return -1;", chance.below(100));
-        let _ = writeln!(text, "    if (c->error == {})\n        return {unit};", chance.below(4));
+        let _ = writeln!(text, "    if (fill(&text, n + {}) < 0)\n        return -1;", random.below(100));
+        let _ = writeln!(text, "    if (c->error == {})\n        return {unit};", random.below(4));
         text.push_str("    free(text);\n    return 0;\n}\n");
     }
     text.push_str("static int (*const table[])(struct context *, int) = { handler0, handler1, handler2, handler3 };\n");
 }
 
 /// A function that may call the `callees` before it, with a label for its clean-up.
-fn function(text: &mut String, number: usize, callees: usize, max_statements: usize, chance: &mut Chance) {
+fn function(text: &mut String, number: usize, callees: usize, max_statements: usize, random: &mut Random) {
     let _ = writeln!(text, "int f{number}(struct context *c, int n)\n{{");
     text.push_str("    struct node *node = NULL;\n    char *buffer = NULL;\n    int result = -1;\n");
     text.push_str("    if (c == NULL)\n        goto out;\n");
-    for _ in 0..=chance.below(max_statements) {
-        let callee = (callees > 0).then(|| number - 1 - chance.below(callees));
-        text.push_str(&statement(callee, chance));
+    for _ in 0..=random.below(max_statements) {
+        let callee = (callees > 0).then(|| number - 1 - random.below(callees));
+        text.push_str(&statement(callee, random));
     }
     text.push_str("    result = 0;\nout:\n    free_node(node);\n    free(buffer);\n    return result;\n}\n");
 }
 
-fn statement(callee: Option<usize>, chance: &mut Chance) -> String {
-    let value = chance.below(100);
-    let test = format!("{}{value}", chance.pick(&["n > ", "n == ", "c->error != ", "n % 7 < "]));
-    match chance.below(9) {
+fn statement(callee: Option<usize>, random: &mut Random) -> String {
+    let value = random.below(100);
+    let test = format!("{}{value}", random.pick(&["n > ", "n == ", "c->error != ", "n % 7 < "]));
+    match random.below(9) {
         0 => format!("    if ({test})\n        goto out;\n"),
         1 => format!("    if (node == NULL && (node = make_node(c->path, {value})) == NULL)\n        goto out;\n"),
         2 => "    if (buffer == NULL && fill(&buffer, n) < 0)\n        goto out;\n".to_owned(),
         3 => "    if (node != NULL && push_node(c, node) == 0)\n        node = NULL;\n".to_owned(),
         4 => KEEP_BUFFER.to_owned(),
         // Some leave the loop with `part` in hand.
-        5 => LOOP.replace("WAY_OUT", chance.pick(&[FREED, FREED, FREED, FREED, "break;"])),
+        5 => LOOP.replace("WAY_OUT", random.pick(&[FREED, FREED, FREED, FREED, "break;"])),
         6 => format!("    if ({test}) {{\n        free(buffer);\n        buffer = NULL;\n    }}\n"),
         7 => "    if (c->handler != NULL && c->handler(c, n - 1) < 0)\n        goto out;\n".to_owned(),
         _ => match callee {
             Some(callee) => {
-                let way_out = if chance.below(12) == 0 { "return -1" } else { "goto out" };
+                let way_out = if random.below(12) == 0 { "return -1" } else { "goto out" };
                 format!("    if (f{callee}(c, n + {value}) < 0)\n        {way_out};\n")
             }
             None => "    c->error++;\n".to_owned(),

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_are_told_apart() {
+    fn thousands_are_distinguished() {
         assert_eq!([7, 1658, 1_020_671, 100].map(grouped), ["7", "1,658", "1,020,671", "100"]);
     }
 

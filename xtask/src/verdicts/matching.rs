@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn alike_at_one_place_are_told_apart_by_their_numbers_or_not_at_all() {
+    fn alike_at_one_place_are_distinguished_by_their_numbers_or_not_at_all() {
         let readings = parse("0a\treal\ta.c:1 p\tx\n0a-2\tfalse\ta.c:1 p\ty\n").unwrap();
         let verdict = |fingerprint| find(&readings, &named(fingerprint, "a.c:1 p")).map(|r| r.verdict);
         assert_eq!((verdict("0a-2"), verdict("0a-3")), (Some(Verdict::False), None));

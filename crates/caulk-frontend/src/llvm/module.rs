@@ -57,7 +57,7 @@ impl Module {
         let shown = || path.display().to_string();
         let c_path = CString::new(path.as_os_str().as_encoded_bytes())
             .map_err(|e| ReadError::Open { path: shown(), message: e.to_string() })?;
-        // SAFETY: every pointer passed is valid for the call; the buffer is disposed of on both ways out, the context
+        // SAFETY: every pointer passed is valid for the call; the buffer is disposed of on both paths out, the context
         // by `Drop` of the value that owns it.
         unsafe {
             let mut buffer = ptr::null_mut();

@@ -5,7 +5,7 @@ use caulk_ir::{Function, FunctionFlags, Param, ParamFlags, Pointee, Signature, T
 
 use super::unit::{Lowering, linkage};
 use crate::llvm::{Attribute, AttributeSite, Metadata, MetadataKind, Value};
-use crate::ssa::struct_results::has_hidden_result;
+use crate::ssa::struct_results::has_opaque_result;
 
 impl<'m> Lowering<'m> {
     pub(crate) fn declare_function(&mut self, value: Value<'m>) -> Function {
@@ -37,7 +37,7 @@ impl<'m> Lowering<'m> {
         if let Some(subprogram) = value.subprogram() {
             self.describe_function(subprogram, &mut function);
         }
-        if has_hidden_result(function.signature.ret, function.signature.variadic) {
+        if has_opaque_result(function.signature.ret, function.signature.variadic) {
             self.hide_result(&mut function);
         }
         function

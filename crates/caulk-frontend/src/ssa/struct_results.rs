@@ -10,7 +10,7 @@ use smallvec::{SmallVec, smallvec};
 use super::draft::Draft;
 
 /// Whether a function of this type, or a call of one, gets the parameter. Behind `...` nothing can be added.
-pub(crate) fn has_hidden_result(ret: Type, is_variadic: bool) -> bool {
+pub(crate) fn has_opaque_result(ret: Type, is_variadic: bool) -> bool {
     matches!(ret, Type::Aggregate(_)) && !is_variadic
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn run(draft: &mut Draft, result: Option<InstId>) {
 }
 
 fn returns_structure(call: &CallData) -> bool {
-    has_hidden_result(call.ret, call.variadic) && !matches!(call.callee, Callee::Assembly(_))
+    has_opaque_result(call.ret, call.variadic) && !matches!(call.callee, Callee::Assembly(_))
 }
 
 /// A return writes the structure where the caller wants it.

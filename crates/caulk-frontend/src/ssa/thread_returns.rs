@@ -2,7 +2,7 @@
 //!
 //! clang sends all return statements of a function to one block, placed at the closing brace. A leak "at the closing
 //! brace" helps no reader: each edge that comes from a return statement gets a copy of that block, placed at the statement.
-//! Where all ways out of a scope return, they already meet in the clean-up of that scope, which is then copied too.
+//! Where all paths out of a scope return, they already meet in the clean-up of that scope, which is then copied too.
 
 use caulk_ir::{BlockId, Body, Inst, InstId, Operand, PlaceId, Type};
 

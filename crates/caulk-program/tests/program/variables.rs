@@ -32,7 +32,7 @@ fn case(global: &str, others: &str, expected: bool) {
 const MAIN: &str = "define @main() -> i32 {\n call void @f()\n return 0:i32\n}\n";
 
 #[test]
-fn what_nobody_writes_is_a_constant() {
+fn what_no_code_writes_is_a_constant() {
     case("global internal @flag size 4 = { +0 1:i32 }", "", false);
     case("global internal @flag size 4 = zero", "", false);
     case("global internal @flag size 4 = zero", "define @g() {\n store i32 1:i32, @flag\n return\n}", true);

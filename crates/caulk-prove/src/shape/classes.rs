@@ -17,7 +17,7 @@ impl Shape {
             }
         }
         let order = self.body.reverse_post_order();
-        // The second round sees what the first found out of values that come round a loop.
+        // The second round sees what the first found out of values that come around a loop.
         for _ in 0..2 {
             for block in &order {
                 for inst in self.body.blocks[*block].insts() {

@@ -41,7 +41,7 @@ pub struct Shape {
     /// Costs more, and is not always asked for. None where it would cost too much.
     by_scope: OnceLock<Option<Liveness>>,
     max_scope_cells: usize,
-    max_scope_rounds: usize,
+    max_scope_iterations: usize,
     dominators: DominatorTree,
     fresh: Fresh,
     /// What each value is declared to point to, by the variables it is bound to and the memory it comes from.
@@ -79,7 +79,7 @@ impl Shape {
             by_use: Liveness::default(),
             by_scope: OnceLock::new(),
             max_scope_cells: config.max_scope_cells,
-            max_scope_rounds: config.max_scope_rounds,
+            max_scope_iterations: config.max_scope_iterations,
             dominators: DominatorTree::new(&body),
             fresh: Fresh::default(),
             classes,
@@ -116,7 +116,7 @@ impl Shape {
 
     fn by_scope(&self) -> Option<&Liveness> {
         let find = || {
-            let bindings = Bindings::new(self, self.max_scope_cells, self.max_scope_rounds)?;
+            let bindings = Bindings::new(self, self.max_scope_cells, self.max_scope_iterations)?;
             Some(Liveness::new(self, &bindings))
         };
         self.by_scope.get_or_init(find).as_ref()
@@ -409,7 +409,7 @@ pub enum Holding {
 /// Blocks that only lead to an end of the process.
 fn doomed(body: &Body, predecessors: &EntityVec<BlockId, Vec<BlockId>>) -> EntityVec<BlockId, bool> {
     let mut doomed: EntityVec<BlockId, bool> = vec![false; body.blocks.len()].into();
-    // Ways out of each block that are not known to be doomed.
+    // Edges out of each block that are not known to be doomed.
     let mut open: EntityVec<BlockId, usize> = vec![0; body.blocks.len()].into();
     for next in predecessors.values() {
         next.iter().for_each(|block| open[*block] += 1);

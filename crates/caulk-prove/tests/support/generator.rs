@@ -3,15 +3,15 @@
 use std::fmt::Write as _;
 
 /// A generator of pseudo-random numbers (xorshift), so that a failure can be had again.
-pub(crate) struct Chance(u64);
+pub(crate) struct Random(u64);
 
-impl Chance {
+impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        let mut chance = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut random = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         (0..8).for_each(|_| {
-            chance.next();
+            random.next();
         });
-        chance
+        random
     }
 
     fn next(&mut self) -> u64 {
@@ -42,24 +42,24 @@ const FIELDS: [&str; 2] = ["next", "left"];
 /// A function `f<seed>`, and a private one that it may call. `with_memory`: with globals, structures on the stack,
 /// copies and pointers to pointers.
 pub(crate) fn function(seed: u64, with_memory: bool) -> String {
-    let mut chance = Chance::new(seed);
+    let mut random = Random::new(seed);
     let mut text = String::new();
-    let helper = chance.below(3) == 0;
+    let helper = random.below(3) == 0;
     if helper {
-        let size = 2 + chance.below(4);
-        let recursion = chance.below(3) == 0;
+        let size = 2 + random.below(4);
+        let recursion = random.below(3) == 0;
         let calls = if recursion { Some(format!("h{seed}")) } else { None };
-        Writer { chance: &mut chance, text: &mut text, callee: calls, with_memory }
+        Writer { random: &mut random, text: &mut text, callee: calls, with_memory }
             .function(&format!("static Node *h{seed}"), size);
     }
-    let size = 3 + chance.below(5);
+    let size = 3 + random.below(5);
     let callee = helper.then(|| format!("h{seed}"));
-    Writer { chance: &mut chance, text: &mut text, callee, with_memory }.function(&format!("Node *f{seed}"), size);
+    Writer { random: &mut random, text: &mut text, callee, with_memory }.function(&format!("Node *f{seed}"), size);
     text
 }
 
 struct Writer<'a> {
-    chance: &'a mut Chance,
+    random: &'a mut Random,
     text: &'a mut String,
     callee: Option<String>,
     with_memory: bool,
@@ -83,11 +83,11 @@ impl Writer<'_> {
     }
 
     fn variable(&mut self) -> &'static str {
-        self.chance.one(&VARIABLES)
+        self.random.one(&VARIABLES)
     }
 
     fn field(&mut self) -> &'static str {
-        self.chance.one(&FIELDS)
+        self.random.one(&FIELDS)
     }
 
     fn line(&mut self, depth: usize, line: &str) {
@@ -96,7 +96,7 @@ impl Writer<'_> {
 
     fn statement(&mut self, depth: usize) {
         let (x, y, f) = (self.variable(), self.variable(), self.field());
-        match self.chance.below(if self.with_memory { 20 } else { 15 }) {
+        match self.random.below(if self.with_memory { 20 } else { 15 }) {
             0 | 1 => self.line(depth, &format!("{x} = {y};")),
             2 | 3 => self.line(depth, &format!("if ({y} != NULL) {x} = {y}->{f};")),
             4 | 5 => self.line(depth, &format!("if ({x} != NULL) {x}->{f} = {y};")),
@@ -121,7 +121,7 @@ impl Writer<'_> {
         self.line(depth, &format!("if ({x} == NULL) return {y};"));
         self.line(depth, &format!("{x}->data = n;"));
         for field in FIELDS {
-            let value = if self.chance.below(2) == 0 { "NULL" } else { self.variable() };
+            let value = if self.random.below(2) == 0 { "NULL" } else { self.variable() };
             let value = if value == x { "NULL" } else { value };
             self.line(depth, &format!("{x}->{field} = {value};"));
         }
@@ -130,7 +130,7 @@ impl Writer<'_> {
     fn free(&mut self, depth: usize, x: &str) {
         let (y, f) = (self.variable(), self.field());
         self.line(depth, &format!("if ({x} != NULL) {{"));
-        if self.chance.below(2) == 0 && y != x {
+        if self.random.below(2) == 0 && y != x {
             self.line(depth + 1, &format!("{y} = {x}->{f};"));
         }
         self.line(depth + 1, &format!("free({x});"));
@@ -139,7 +139,7 @@ impl Writer<'_> {
     }
 
     fn branch(&mut self, depth: usize, x: &str, y: &str) {
-        let condition = match self.chance.below(5) {
+        let condition = match self.random.below(5) {
             0 => format!("{x} == NULL"),
             1 => format!("{x} == {y}"),
             2 => format!("{x} != NULL && {x}->data < n"),
@@ -147,10 +147,10 @@ impl Writer<'_> {
             _ => format!("{x} != {y}"),
         };
         self.line(depth, &format!("if ({condition}) {{"));
-        for _ in 0..1 + self.chance.below(2) {
+        for _ in 0..1 + self.random.below(2) {
             self.statement(depth + 1);
         }
-        if self.chance.below(2) == 0 {
+        if self.random.below(2) == 0 {
             self.line(depth, "} else {");
             self.statement(depth + 1);
         }
@@ -164,7 +164,7 @@ impl Writer<'_> {
         }
         self.line(depth, &format!("while ({x} != NULL) {{"));
         self.line(depth + 1, &format!("Node *t = {x}->{f};"));
-        if self.chance.below(3) == 0 {
+        if self.random.below(3) == 0 {
             self.statement(depth + 1);
         }
         self.line(depth + 1, &format!("if ({x} == NULL) break;"));
@@ -176,11 +176,11 @@ impl Writer<'_> {
 
     fn walk(&mut self, depth: usize, x: &str, f: &str) {
         self.line(depth, &format!("while ({x} != NULL && {x}->data < n) {{"));
-        if self.chance.below(2) == 0 {
+        if self.random.below(2) == 0 {
             self.statement(depth + 1);
         }
         self.line(depth + 1, &format!("if ({x} == NULL) break;"));
-        if self.chance.below(3) == 0 {
+        if self.random.below(3) == 0 {
             let y = self.variable();
             self.line(depth + 1, &format!("{y} = {x};"));
         }
@@ -200,7 +200,7 @@ impl Writer<'_> {
     }
 
     fn global(&mut self, depth: usize, x: &str) {
-        match self.chance.below(3) {
+        match self.random.below(3) {
             0 => self.line(depth, &format!("kept = {x};")),
             1 => self.line(depth, &format!("{x} = kept;")),
             _ => self.line(depth, &format!("if (kept == NULL) kept = {x};")),
@@ -212,10 +212,10 @@ impl Writer<'_> {
         let z = self.variable();
         self.line(depth, "{");
         self.line(depth + 1, &format!("Node s = {{ n, {x}, {y} }};"));
-        if self.chance.below(2) == 0 {
+        if self.random.below(2) == 0 {
             self.statement(depth + 1);
         }
-        match self.chance.below(3) {
+        match self.random.below(3) {
             0 => self.line(depth + 1, &format!("Node *t = &s; {z} = t->{f};")),
             1 => self.line(depth + 1, &format!("{z} = s.{f};")),
             _ => self.line(depth + 1, &format!("s.{f} = NULL;")),
@@ -226,7 +226,7 @@ impl Writer<'_> {
     /// A pointer to a field or to a variable, and a write or a read through it.
     fn through_pointer(&mut self, depth: usize, x: &str, y: &str, f: &str) {
         let z = self.variable();
-        match self.chance.below(3) {
+        match self.random.below(3) {
             0 => self.line(depth, &format!("if ({x} != NULL) {{ Node **w = &{x}->{f}; *w = {y}; }}")),
             1 => self.line(depth, &format!("{{ Node **w = {y} != NULL ? &{y}->{f} : &{x}; *w = {z}; }}")),
             _ => self.line(

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use caulk_ir::Type;
 use caulk_program::{FuncId, Program, TypeId};
 
-use super::generator::Chance;
+use super::generator::Random;
 use super::interpreter::{Machine, NULL, Object, Value};
 
 /// Cells of the largest heap.
@@ -19,18 +19,18 @@ struct Layout {
 
 /// Whether some run of a function on a small heap ends with a cell that nothing refers to any more. `own`: arguments may
 /// be the last references; otherwise the caller holds them.
-pub(crate) fn can_leak(program: &Program, function: FuncId, own: bool, runs: usize, chance: &mut Chance) -> bool {
+pub(crate) fn can_leak(program: &Program, function: FuncId, own: bool, runs: usize, random: &mut Random) -> bool {
     let mut machine = Machine::new(program);
-    (0..runs).any(|run| leaks(&mut machine, program, function, own, run, chance))
+    (0..runs).any(|run| leaks(&mut machine, program, function, own, run, random))
 }
 
 /// The lines at which runs on small heaps lose cells for good.
-pub(crate) fn losing_lines(program: &Program, function: FuncId, runs: usize, chance: &mut Chance) -> BTreeSet<u32> {
+pub(crate) fn losing_lines(program: &Program, function: FuncId, runs: usize, random: &mut Random) -> BTreeSet<u32> {
     let mut machine = Machine::new(program);
     machine.watches = true;
     let mut lines = BTreeSet::new();
     for run in 0..runs {
-        if leaks(&mut machine, program, function, true, run, chance) {
+        if leaks(&mut machine, program, function, true, run, random) {
             lines.extend(machine.lost.values());
         }
     }
@@ -44,7 +44,7 @@ fn leaks(
     function: FuncId,
     own: bool,
     run: usize,
-    chance: &mut Chance,
+    random: &mut Random,
 ) -> bool {
     let info = program.function(function);
     let pointee = info.declaration.params.iter().find_map(|p| p.pointee.target.filter(|_| p.pointee.depth == 1));
@@ -54,9 +54,9 @@ fn leaks(
     };
     let types = &info.declaration.signature.params;
     let cells = if layout.pointers.is_empty() { 0 } else { 1 + run % MAX_CELLS };
-    let heap: Vec<Object> = (0..cells).map(|_| cell(&layout, cells, chance)).collect();
-    let args: Vec<Value> = types.iter().map(|ty| argument(*ty, cells, chance)).collect();
-    let globals: Vec<Value> = program.globals().map(|_| pointer(cells, chance)).collect();
+    let heap: Vec<Object> = (0..cells).map(|_| cell(&layout, cells, random)).collect();
+    let args: Vec<Value> = types.iter().map(|ty| argument(*ty, cells, random)).collect();
+    let globals: Vec<Value> = program.globals().map(|_| pointer(cells, random)).collect();
     machine.reset(&heap, |at| globals[at]);
     let lost_before = machine.unreferenced(&args);
     if !own {
@@ -79,26 +79,26 @@ fn layout(program: &Program, ty: TypeId) -> Layout {
     Layout { pointers: offsets(true), numbers: offsets(false) }
 }
 
-fn cell(layout: &Layout, cells: usize, chance: &mut Chance) -> Object {
+fn cell(layout: &Layout, cells: usize, random: &mut Random) -> Object {
     let mut object = Object { is_heap: true, ..Object::default() };
     for offset in &layout.pointers {
-        object.contents.insert(*offset, pointer(cells, chance));
+        object.contents.insert(*offset, pointer(cells, random));
     }
     for offset in &layout.numbers {
-        object.contents.insert(*offset, Value::Number(chance.below(4) as u64));
+        object.contents.insert(*offset, Value::Number(random.below(4) as u64));
     }
     object
 }
 
-fn argument(ty: Type, cells: usize, chance: &mut Chance) -> Value {
+fn argument(ty: Type, cells: usize, random: &mut Random) -> Value {
     match ty {
-        Type::Ptr => pointer(cells, chance),
-        _ => Value::Number(chance.below(4) as u64),
+        Type::Ptr => pointer(cells, random),
+        _ => Value::Number(random.below(4) as u64),
     }
 }
 
-fn pointer(cells: usize, chance: &mut Chance) -> Value {
-    match chance.below(cells + 1) {
+fn pointer(cells: usize, random: &mut Random) -> Value {
+    match random.below(cells + 1) {
         0 => NULL,
         at => Value::Pointer { object: at - 1, offset: 0 },
     }

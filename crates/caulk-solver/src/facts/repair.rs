@@ -27,7 +27,7 @@ impl<'a> Repair<'a> {
     /// First from the values at hand, then from the domains.
     pub(crate) fn run(mut self, start: &Model) -> Option<Model> {
         self.model = start.clone();
-        if self.mend() {
+        if self.repair_all() {
             return Some(self.model);
         }
         self.model = start.clone();
@@ -37,7 +37,7 @@ impl<'a> Repair<'a> {
                 self.model.set(symbol, value);
             }
         }
-        self.mend().then_some(self.model)
+        self.repair_all().then_some(self.model)
     }
 
     fn candidate(&self, term: TermId, at: u64) -> Option<u64> {
@@ -57,7 +57,7 @@ impl<'a> Repair<'a> {
         self.store.known(self.pool, term, 1).contains(value) && !self.store.is_excluded(term, value)
     }
 
-    fn mend(&mut self) -> bool {
+    fn repair_all(&mut self) -> bool {
         for _ in 0..self.pool.config().max_repairs {
             let Some(&broken) = self.literals.iter().find(|&&literal| !self.model.satisfies(self.pool, literal)) else {
                 return true;

@@ -4,17 +4,15 @@ use std::collections::hash_map::Entry;
 
 use caulk_ir::{InstId, Operand};
 use caulk_memory::{AccessPath, Cell, Offset, Relation, ValueId, ValueNode};
-use caulk_summary::apply::{Paths, comes_back, part_by_store, take_part};
-use caulk_summary::{Action, Decision, Depth, Destination, Event, Guard, Subject, Summary};
+use caulk_summary::apply::{self, Paths};
+use caulk_summary::{Action, Depth, Destination, Event, Subject, Summary};
 use smallvec::SmallVec;
 
 use super::on_call::OnCall;
-use super::on_way::OnWay;
 use super::{Propagation, names};
 use crate::alternative::{Alternative, Status};
-use crate::cases::count_what_is_filled;
 use crate::fact_list::{keep_shared, learn};
-use crate::facts::{Fact, number_of};
+use crate::facts::number_of;
 use crate::function::Resolved;
 
 /// Alternatives that a call has split off; they go on after it.
@@ -42,48 +40,20 @@ impl Propagation<'_, '_> {
             self.keep_zero(inst, current);
             return true;
         };
-        if !comes_back(&mut OnCall::new(self, inst, &effect.summary, None), current, &effect.summary) {
-            return false;
-        }
-        if current.status == Status::Absent && self.avoided.is_none() && !effect.summary.blocks.is_empty() {
-            self.note_facts(inst, current);
-        }
-        let mut goes_on = true;
-        let before = split.len();
+        // What one action stores is not what the next one finds.
         let moved = self.moved_by_exchange(inst, &effect.summary, current);
-        if current.status == Status::Live && (is_given || !current.cells.is_empty()) {
-            if effect.unknown {
-                self.give_to_unknown(inst, current);
-            } else {
-                goes_on = self.take_part(inst, &effect.summary, moved.as_deref(), current, split);
-            }
-        }
-        // The callee decided by what was there before it wrote.
-        for alternative in split[before..].iter_mut().chain([&mut *current]) {
-            self.view.forget_written(inst, &mut alternative.facts);
-            if alternative.is_renewed && self.history.is_last(alternative.event, inst, Event::Renewed) {
-                count_what_is_filled(self.view, inst, &alternative.cells, &mut alternative.facts);
-            }
-        }
-        for alternative in split[before..].iter_mut().chain([&mut *current]) {
-            self.keep_zero(inst, alternative);
-        }
-        if goes_on {
-            goes_on = self.learn_count(inst, &effect.summary, current)
-                && self.overwritten_by(inst, &effect.summary, moved.as_deref(), current, split);
-        }
-        goes_on
+        let mut on_call = OnCall::new(self, inst, &effect.summary, moved, is_given);
+        apply::call(&mut on_call, &effect.summary, effect.unknown, current, split)
     }
 
     /// For a callee that exchanges what two places hold: which of its actions are about the object, as it was held before the call.
-    /// What one action stores is not what the next one finds.
     fn moved_by_exchange(&mut self, inst: InstId, summary: &Summary, current: &Alternative) -> Option<Vec<bool>> {
         let exchanges = current.status == Status::Live && !current.cells.is_empty() && summary.exchanges();
         exchanges.then(|| self.about_object(inst, summary, current))
     }
 
     /// Which actions of a callee are about the object.
-    fn about_object(&mut self, inst: InstId, summary: &Summary, current: &Alternative) -> Vec<bool> {
+    pub(super) fn about_object(&mut self, inst: InstId, summary: &Summary, current: &Alternative) -> Vec<bool> {
         let is_about = |action: &Action| self.subject(inst, action).is_some_and(|s| self.is_object(s, current));
         summary.actions.iter().map(is_about).collect()
     }
@@ -115,13 +85,13 @@ impl Propagation<'_, '_> {
         }
     }
 
-    fn give_to_unknown(&mut self, inst: InstId, current: &mut Alternative) {
+    pub(super) fn give_to_unknown(&mut self, inst: InstId, current: &mut Alternative) {
         let Some(call) = self.view.body.insts[inst].call() else { return };
         let given = call.args.iter().any(|a| names(current, *a) || self.is_holder(*a, current));
         if given {
             let is_alone = current.cells.len() == 1 && !call.args.iter().any(|a| names(current, *a));
             self.flow.left_in.extend(current.cells.iter().copied().filter(|_| is_alone));
-            self.flow.swallowed_by.push(inst);
+            self.flow.escaped_by.push(inst);
             let event = self.history.add(current.event, inst, Event::GivenToUnknown);
             current.settle(Status::Unknown, event);
         }
@@ -138,27 +108,6 @@ impl Propagation<'_, '_> {
             .cells
             .iter()
             .any(|held| values.is_reached_from(held.base, cell.base) || self.view.leads_to(cell.base, held.base))
-    }
-
-    /// What the callee does to the object. What it does only sometimes splits the alternative: each such action is one way things may have
-    /// gone, and only what the caller is told or gave leaves a way on which nothing was done.
-    fn take_part(
-        &mut self,
-        inst: InstId,
-        summary: &Summary,
-        moved: Option<&[bool]>,
-        current: &mut Alternative,
-        split: &mut Split,
-    ) -> bool {
-        let mut call = OnCall::new(self, inst, summary, moved);
-        let goes_on = take_part(&mut call, summary, current, split);
-        let OnCall { given_back, is_gone, is_held_by_gone, .. } = call;
-        // Where the result is not used, only what else was done counts.
-        let is_left = current.status == Status::Live || is_held_by_gone;
-        if is_left && (goes_on || (is_gone && self.view.is_used(inst))) {
-            split.extend(given_back);
-        }
-        goes_on
     }
 
     pub(super) fn subject(&mut self, inst: InstId, action: &Action) -> Option<Resolved> {
@@ -287,51 +236,6 @@ impl Propagation<'_, '_> {
         }
     }
 
-    /// What the callee stores somewhere takes the place of what was there. False when all that is left of the alternative is
-    /// in `split`.
-    fn overwritten_by(
-        &mut self,
-        inst: InstId,
-        summary: &Summary,
-        moved: Option<&[bool]>,
-        current: &mut Alternative,
-        split: &mut Split,
-    ) -> bool {
-        let rested_on_hidden = current.rests_on_hidden;
-        // What one action moves another may write over: all look at what was there before.
-        let moves = moved.map_or_else(|| self.about_object(inst, summary, current), <[bool]>::to_vec);
-        let mut is_moved = false;
-        for (index, (action, &moves_object)) in summary.actions.iter().zip(&moves).enumerate() {
-            let Destination::Store(to) = &action.to else { continue };
-            is_moved |= moves_object && action.guard == Guard::Always;
-            if self.surely_happens(inst, &action.guard, current) {
-                self.overwrite(inst, to, moves_object, current);
-                continue;
-            }
-            let mut call = OnCall::new(self, inst, summary, Some(&moves));
-            let Some(parted) = part_by_store(&mut call, current, summary, index) else { continue };
-            // The result will tell whether the variable has something else now.
-            if let Some(mut stored) = parted.stored {
-                let rests_on_hidden = stored.rests_on_hidden;
-                self.overwrite(inst, to, false, &mut stored);
-                // What the callee puts there, and when, is known for certain.
-                stored.rests_on_hidden = rests_on_hidden;
-                split.push(stored);
-            }
-            if !parted.may_be_left {
-                return false;
-            }
-        }
-        for path in &summary.overwritten {
-            self.overwrite(inst, path, false, current);
-        }
-        // What makes room for something else and goes somewhere else by the same call is where the callee says it is.
-        if is_moved && current.is_held() {
-            current.rests_on_hidden = rested_on_hidden;
-        }
-        true
-    }
-
     /// Whether a callee's path is one place of this function that holds the object: a local variable, or a field of a structure
     /// that is always the same.
     pub(super) fn holds_in_place(&mut self, inst: InstId, path: &AccessPath, current: &Alternative) -> bool {
@@ -342,19 +246,8 @@ impl Propagation<'_, '_> {
         current.cells.contains(&cell) && self.is_one_place(cell) && self.view.values.is_exact(self.view.body, cell.base)
     }
 
-    /// Whether an action happens on the path of the alternative. Where the result will tell, it is not taken to; where the
-    /// result is not used, it is.
-    fn surely_happens(&mut self, inst: InstId, guard: &Guard, current: &Alternative) -> bool {
-        match self.decide(inst, guard, current) {
-            Decision::Yes => true,
-            Decision::If((key, relation), _) => {
-                !self.view.is_used(inst) || current.facts.iter().any(|f| f.0 == key && f.1.implies(relation))
-            }
-            Decision::Hidden(_) | Decision::No => false,
-        }
-    }
-
-    fn overwrite(&mut self, inst: InstId, path: &AccessPath, moves_object: bool, current: &mut Alternative) {
+    /// What the callee stores at a path takes the place of what was there.
+    pub(super) fn overwrite(&mut self, inst: InstId, path: &AccessPath, moves_object: bool, current: &mut Alternative) {
         if path.steps.is_empty() {
             return;
         }
@@ -366,12 +259,8 @@ impl Propagation<'_, '_> {
             current.remove_cell(cell);
             current.event = self.history.add(current.event, inst, Event::Overwritten);
             // What a callee does to memory that others see too is known less well than what is done to a local.
-            current.rests_on_hidden |= !matches!(self.view.values.node(cell.base), ValueNode::Local(_));
+            current.rests_on_opaque |= !matches!(self.view.values.node(cell.base), ValueNode::Local(_));
             current.holder_went(inst, true);
         }
-    }
-
-    fn decide(&mut self, inst: InstId, guard: &Guard, current: &Alternative) -> Decision<Fact> {
-        caulk_summary::decide(&mut OnWay { view: self.view, inst, current }, guard)
     }
 }

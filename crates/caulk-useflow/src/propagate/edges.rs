@@ -202,7 +202,7 @@ impl Propagation<'_, '_> {
         let phi_facts = self.enter_phis(from, to, current);
         if is_back_edge {
             self.forget_loop_values(to, current);
-            self.leave_round(to, current);
+            self.leave_iteration(to, current);
         }
         for (key, relation) in phi_facts {
             current.facts.retain(|f| f.0 != key);
@@ -371,10 +371,10 @@ impl Propagation<'_, '_> {
         relation.map(|r| (key, r)).into_iter().collect()
     }
 
-    /// What holds the object under a name that means something else in the next round goes on holding it, out of sight.
-    pub(super) fn leave_round(&mut self, head: BlockId, current: &mut Alternative) {
+    /// What holds the object under a name that means something else in the next iteration goes on holding it, out of sight.
+    pub(super) fn leave_iteration(&mut self, head: BlockId, current: &mut Alternative) {
         let (homes, order, values) = (&self.view.homes, &self.view.order, &self.view.values);
-        // Choices of this round mean nothing in the next; those at its head have just been made.
+        // Choices of this iteration mean nothing in the next; those at its head have just been made.
         let passed: SmallVec<[ValueId; 2]> = current.aliases.iter().map(|alias| alias.0).collect();
         for choice in passed {
             if let ValueNode::Opaque(phi) = values.node(choice)
@@ -390,18 +390,18 @@ impl Propagation<'_, '_> {
             ValueNode::Opaque(inst) => order[homes[inst]] >= start && !is_chosen(cell.base),
             _ => false,
         };
-        let mut in_round: SmallVec<[Cell; 2]> = current.cells.iter().copied().filter(in_loop).collect();
+        let mut in_iteration: SmallVec<[Cell; 2]> = current.cells.iter().copied().filter(in_loop).collect();
         if let Some(own) = current.own
             && current.status == Status::Live
         {
             // What points back to the object from something that hangs on it holds nothing.
-            in_round.retain(|cell| {
+            in_iteration.retain(|cell| {
                 let hangs = self.view.hangs_on(cell.base, own);
                 current.cells.retain(|c| !hangs || c != cell);
                 !hangs
             });
         }
-        if current.status == Status::Live && !in_round.is_empty() {
+        if current.status == Status::Live && !in_iteration.is_empty() {
             if let [only] = current.cells.as_slice() {
                 self.flow.left_in.push(*only);
             }

@@ -33,7 +33,7 @@ pub(crate) struct Flow {
     /// Some paths were given up, and nothing is known of where they lead.
     pub is_incomplete: bool,
     /// Unknown functions that the object escaped to.
-    pub swallowed_by: Vec<InstId>,
+    pub escaped_by: Vec<InstId>,
     /// Cells that alone held the object when an iteration of a loop ended.
     pub left_in: Vec<Cell>,
     /// When nothing but facts is followed: what is known before each call that allocates.
@@ -51,13 +51,12 @@ pub(crate) enum Start {
 }
 
 mod calls;
-mod counts;
 mod edges;
 mod handed_back;
 mod headers;
 mod memory;
 mod on_call;
-mod on_way;
+mod on_path;
 mod thrown;
 mod work;
 

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_come_in_the_order_of_control_flow_and_round_again() {
+    fn blocks_come_in_the_order_of_control_flow_and_once_more() {
         // Block 1 comes third, and nothing leads to blocks 3 and 4.
         let by_order = [BlockId(0), BlockId(2), BlockId(1)];
         let order = [0, 2, 1, u32::MAX, u32::MAX];

@@ -36,7 +36,7 @@ impl Summarizer<'_> {
                 subject: Subject::Value(path.then(Offset::Any, None)),
                 to: Destination::Keep,
                 // Callers follow an element through functions in between.
-                guard: if is_structure { Guard::Hidden } else { Guard::Always },
+                guard: if is_structure { Guard::Opaque } else { Guard::Always },
             };
             if !self.report.summary.actions.contains(&action) {
                 self.report.summary.actions.push(action);

@@ -13,7 +13,7 @@ use crate::objects::Fresh;
 use caulk_rules::Rule;
 use caulk_summary::Event;
 
-pub(crate) enum Fate {
+pub(crate) enum Ownership {
     /// Freed, kept or given away.
     Settled,
     /// Held by another object of this function.
@@ -25,9 +25,9 @@ pub(crate) enum Fate {
 
 impl Summarizer<'_> {
     /// What has become of a live object at an exit.
-    pub(crate) fn fate(&mut self, (exit, alternative): &Exit, own_cell: Option<Cell>) -> Fate {
+    pub(crate) fn ownership(&mut self, (exit, alternative): &Exit, own_cell: Option<Cell>) -> Ownership {
         if alternative.status != Status::Live {
-            return Fate::Settled;
+            return Ownership::Settled;
         }
         let value = returned(&self.view, *exit);
         let mut paths = Vec::new();
@@ -44,8 +44,10 @@ impl Summarizer<'_> {
                 continue;
             }
             if let Some(path) = self.view.values.cell_path(*cell) {
+                // What main sets stays set until the program ends.
                 let is_passed_down = matches!(path.root, PathRoot::Global(g) if self.view.program.only_passes_down(g))
-                    && path.steps.len() == 1;
+                    && path.steps.len() == 1
+                    && !self.view.program.is_entry(self.view.id);
                 if is_passed_down { &mut passed_down } else { &mut paths }.push(path);
                 continue;
             }
@@ -64,11 +66,11 @@ impl Summarizer<'_> {
         match (paths.is_empty(), held) {
             (false, _) => {
                 paths.extend(passed_down);
-                Fate::HandedOut(paths)
+                Ownership::HandedOut(paths)
             }
             // A variable that is not read again before it is set again holds nothing.
-            (true, true) => Fate::Held,
-            _ => Fate::Leaked,
+            (true, true) => Ownership::Held,
+            _ => Ownership::Leaked,
         }
     }
 
@@ -88,8 +90,7 @@ impl Summarizer<'_> {
 
     pub(super) fn add_candidate(&mut self, object: &Fresh, exit: InstId, alternative: &Alternative, in_loop: bool) {
         let (place, overwritten) = alternative.lost.unwrap_or((exit, in_loop));
-        let ends_program =
-            self.view.program.config.entry_symbols.iter().any(|s| s == self.view.program.function(self.view.id).symbol);
+        let ends_program = self.view.program.is_entry(self.view.id);
         // What a program still holds when main returns is given back by the system.
         let is_at_exit = ends_program
             && (alternative.lost.is_none() || place == exit || self.leads_only_to(place, exit))
@@ -117,7 +118,7 @@ impl Summarizer<'_> {
             loss: Loss::Path,
             hidden: object.hidden
                 || object.is_callers_choice
-                || alternative.rests_on_hidden
+                || alternative.rests_on_opaque
                 || alternative.rests_on_unnamed,
             ground: None,
             is_part: object.is_part,
@@ -133,11 +134,11 @@ impl Summarizer<'_> {
         }
     }
 
-    /// Asks stage two about an object that was given to a callee which tells by its status how it went, but takes it on ways
+    /// Asks stage two about an object that was given to a callee which tells by its status how it went, but takes it on paths
     /// that its summary cannot distinguish.
     pub(super) fn ask(&mut self, object: &Fresh, exit: InstId, alternative: &Alternative) {
         let is_whole = !object.hidden && !object.is_callers_choice && !object.is_part;
-        let is_taken = alternative.rests_on_hidden && matches!(alternative.status, Status::Kept | Status::Freed);
+        let is_taken = alternative.rests_on_opaque && matches!(alternative.status, Status::Kept | Status::Freed);
         if !is_whole || !is_taken || !self.world.config.rules.is_on(Rule::Questions) {
             return;
         }
@@ -166,8 +167,7 @@ impl Summarizer<'_> {
             _ => alternative.own.is_some_and(|own| values.is_reached_from(cell.base, own)),
         };
         // An exception that leaves main ends the program.
-        let entries = &self.view.program.config.entry_symbols;
-        if entries.iter().any(|entry| entry == self.view.program.function(self.view.id).symbol) {
+        if self.view.program.is_entry(self.view.id) {
             return;
         }
         // What a callee may have put into a container of the function's own is there if anything is.

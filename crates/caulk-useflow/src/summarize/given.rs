@@ -5,7 +5,7 @@ use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueId, ValueNode};
 use caulk_rules::Rule;
 use caulk_summary::{Action, Depth, Destination, Event, Guard, Subject};
 
-use super::{Exit, Fate, Summarizer};
+use super::{Exit, Ownership, Summarizer};
 use crate::alternative::{Alternative, Status};
 use crate::guards::{loose_guard, two_guards};
 use crate::objects::given_start;
@@ -23,7 +23,7 @@ impl Summarizer<'_> {
             self.not_known.insert(path.root);
         }
         self.note_taken_by_throws(&path, &flow.given_thrown);
-        self.report.given_away.extend(&flow.swallowed_by);
+        self.report.given_away.extend(&flow.escaped_by);
         let mut outcomes: Vec<(Exit, Vec<Destination>)> = Vec::new();
         let is_there = |exit: &Exit| own_cell.is_none_or(|cell| exit.1.cells.contains(&cell));
         let is_left = flow.exits.iter().any(|exit| exit.1.status == Status::Live && is_there(exit));
@@ -40,8 +40,8 @@ impl Summarizer<'_> {
                     if exit.1.is_renewed && own_cell.is_some_and(|cell| exit.1.cells.contains(&cell)) {
                         destinations.push(Destination::Renew);
                     }
-                    match self.fate(&exit, own_cell) {
-                        Fate::HandedOut(paths) => {
+                    match self.ownership(&exit, own_cell) {
+                        Ownership::HandedOut(paths) => {
                             let others = paths.into_iter().filter(|p| *p != path);
                             destinations.extend(others.map(|to| kept_or_stored(&path, to)));
                             let is_elsewhere = own_cell.is_none() && self.is_held_elsewhere(exit.0, &exit.1);
@@ -50,8 +50,8 @@ impl Summarizer<'_> {
                             }
                         }
                         // Somewhere that has no name for the caller.
-                        Fate::Held => destinations.push(Destination::Keep),
-                        Fate::Settled | Fate::Leaked => {}
+                        Ownership::Held => destinations.push(Destination::Keep),
+                        Ownership::Settled | Ownership::Leaked => {}
                     }
                     if !is_left {
                         overwritten.push(path.clone());
@@ -70,30 +70,30 @@ impl Summarizer<'_> {
         all.dedup();
         let action = |to: &Destination, guard| Action { subject: Subject::Value(path.clone()), to: to.clone(), guard };
         // What is not said of it may be what happens otherwise.
-        let is_all_said = all.iter().all(|to| action(to, Guard::Hidden).matters());
+        let is_all_said = all.iter().all(|to| action(to, Guard::Opaque).matters());
         for to in &all {
             let did: Vec<Exit> = outcomes.iter().filter(|(_, d)| d.contains(to)).map(|(e, _)| e.clone()).collect();
             let did_not: Vec<Exit> = outcomes.iter().filter(|(_, d)| !d.contains(to)).map(|(e, _)| e.clone()).collect();
             let mut guard = loose_guard(&mut self.view, &did, &did_not);
             // Where the caller knows that it is freed, the block that takes its place is one of its own.
             let to = match (to, &guard) {
-                (Destination::Renew, Guard::Always | Guard::Told(..)) if did.iter().all(|(_, a)| !a.is_renewed) => {
+                (Destination::Renew, Guard::Always | Guard::ByResult(..)) if did.iter().all(|(_, a)| !a.is_renewed) => {
                     &Destination::Free { deep: deep.clone() }
                 }
                 (to, _) => to,
             };
             // What a callee does only sometimes is no more certain one call further up.
-            if guard == Guard::Always && did.iter().all(|(_, a)| a.rests_on_hidden) {
-                guard = Guard::Hidden;
+            if guard == Guard::Always && did.iter().all(|(_, a)| a.rests_on_opaque) {
+                guard = Guard::Opaque;
             }
             if matches!(guard, Guard::Limited(..)) && !is_all_said {
-                guard = Guard::Hidden;
+                guard = Guard::Opaque;
             }
             if guard.is_hidden() && did.iter().all(|(_, a)| a.rests_on_unsure) {
                 guard = Guard::Unsure;
             }
             let is_uncertain = guard.is_hidden() && matches!(to, Destination::Free { .. });
-            let is_seen = is_uncertain && !did.iter().any(|(_, a)| a.rests_on_hidden);
+            let is_seen = is_uncertain && !did.iter().any(|(_, a)| a.rests_on_opaque);
             let two = is_seen.then(|| two_guards(&mut self.view, &did, &did_not)).flatten();
             match two.filter(|_| self.world.config.rules.applies(Rule::TwoGuards, true)) {
                 Some(guards) => self.report.summary.actions.extend(guards.map(|guard| action(to, guard))),

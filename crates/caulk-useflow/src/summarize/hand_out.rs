@@ -16,7 +16,7 @@ use crate::guards::{cases, guard, guard_of_result, lacks, returned};
 use crate::objects::Fresh;
 use crate::propagate::{Flow, Propagation};
 
-/// Who else has a block, on other ways than those on which it is handed out. Where nothing tells which these are, what is handed
+/// Who else has a block, on other paths than those on which it is handed out. Where nothing tells which these are, what is handed
 /// out may be that owner's.
 #[derive(Clone, Copy)]
 pub(super) struct Owners {
@@ -137,7 +137,7 @@ impl Summarizer<'_> {
         paths.sort();
         paths.dedup();
         // When it is handed out is not asked any more in a function that has cost too much already.
-        let is_hidden = object.hidden || object.is_opaque || self.view.is_tired();
+        let is_hidden = object.hidden || object.is_opaque || self.view.is_over_budget();
         let absent = match is_hidden {
             true => Flow::default(),
             false => Propagation::run_absent(&mut self.view, &mut self.history, object.call, object.failure),
@@ -153,7 +153,7 @@ impl Summarizer<'_> {
         let is_owned = is_shared(&handed);
         let aliases = if object.is_opaque { aliases(&handed) } else { Aliases::None };
         let to_return = AccessPath::root(PathRoot::Return);
-        if !object.hidden && !self.view.is_tired() {
+        if !object.hidden && !self.view.is_over_budget() {
             self.note_fresh_returns(object, &handed, &to_return, &absent.exits);
         }
         let exits: Vec<Exit> = handed.iter().map(|(exit, _)| exit.clone()).collect();
@@ -188,7 +188,7 @@ impl Summarizer<'_> {
                 did_not.retain(|exit| !lacks(&mut self.view, &cases, exit));
                 guard = self.guard_of_place(object, &path, is_hidden, is_shared, &did, did_not);
             }
-            if guard == Guard::Hidden && (owners.is_found || (owners.is_kept && path == to_return)) {
+            if guard == Guard::Opaque && (owners.is_found || (owners.is_kept && path == to_return)) {
                 guard = Guard::Unsure;
             }
             let subject = Subject::Alloc(id);
@@ -221,10 +221,10 @@ impl Summarizer<'_> {
             // A pointer to what something else of the caller's holds too may be no more than that.
             (true, _) if is_shared => Guard::Unsure,
             (true, true) if object.hidden => Guard::Unsure,
-            (true, _) => Guard::Hidden,
+            (true, _) => Guard::Opaque,
             // On other paths it is a holder's, and the caller cannot tell.
             (false, true) if is_shared => match guard_of_result(&mut self.view, did, did_not) {
-                Guard::Given(path, relation) if path.steps.is_empty() => Guard::Given(path, relation),
+                Guard::ByArgument(path, relation) if path.steps.is_empty() => Guard::ByArgument(path, relation),
                 _ => Guard::Unsure,
             },
             (false, true) => guard_of_result(&mut self.view, did, did_not),
@@ -257,7 +257,7 @@ impl Summarizer<'_> {
         };
         actions.iter().any(|action| match (&action.subject, &action.to) {
             (Subject::Alloc(_), Destination::Store(to)) => {
-                !to.steps.is_empty() && matches!(action.guard, Guard::Told(..)) && is_replaced(to, &action.guard)
+                !to.steps.is_empty() && matches!(action.guard, Guard::ByResult(..)) && is_replaced(to, &action.guard)
             }
             _ => false,
         })
@@ -340,7 +340,7 @@ impl Summarizer<'_> {
                 }
             }
         }
-        let guard = if null { Guard::Told(Relation::NONZERO, None) } else { Guard::Always };
+        let guard = if null { Guard::ByResult(Relation::NONZERO, None) } else { Guard::Always };
         self.report.summary.actions.iter_mut().filter(|a| is_returned(a)).for_each(|a| a.guard = guard.clone());
     }
 }
@@ -394,9 +394,9 @@ fn block_returned_already(actions: &[Action], paths: &[AccessPath], to_return: &
 fn weaker(a: &Guard, b: &Guard) -> Guard {
     match (a, b) {
         (Guard::Always, _) | (_, Guard::Always) => Guard::Always,
-        (Guard::Told(x, _), Guard::Told(y, _)) if x == y => Guard::Told(*x, None),
-        (Guard::Told(x, _), _) | (_, Guard::Told(x, _)) if *x == Relation::NONZERO => Guard::Told(*x, None),
+        (Guard::ByResult(x, _), Guard::ByResult(y, _)) if x == y => Guard::ByResult(*x, None),
+        (Guard::ByResult(x, _), _) | (_, Guard::ByResult(x, _)) if *x == Relation::NONZERO => Guard::ByResult(*x, None),
         (Guard::Unsure, _) | (_, Guard::Unsure) => Guard::Unsure,
-        _ => Guard::Hidden,
+        _ => Guard::Opaque,
     }
 }

@@ -45,7 +45,7 @@ mod stored;
 mod views;
 
 pub(crate) use copied::{copied_pointer, copies_pointer, is_kept_size};
-pub(crate) use ends::Fate;
+pub(crate) use ends::Ownership;
 
 /// What stage one found out about a function.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -53,14 +53,14 @@ pub struct Report {
     pub summary: Summary,
     pub candidates: Vec<Candidate>,
     /// Calls by which objects escaped to unknown code, once for each object.
-    pub swallowed: Vec<InstId>,
+    pub escaped: Vec<InstId>,
     /// Calls that give what the function was given to unknown code.
     pub given_away: Vec<InstId>,
     pub objects: usize,
     /// Blocks that were run for them; in a cycle of calls, over all iterations.
     pub block_runs: u32,
     /// So many blocks were run that some objects were followed coarsely.
-    pub is_tired: bool,
+    pub is_over_budget: bool,
     pub slots: SlotUse,
     /// Nodes taken out of lists.
     pub unlinks: Vec<Unlink>,
@@ -187,9 +187,10 @@ impl<'a> Summarizer<'a> {
         summary.merge_opaque_blocks(BOUNDS.cases);
         summary.drop_implied();
         summary.loosely_told = self.view.loosely_told;
-        self.report.is_tired = self.view.is_tired();
+        self.report.is_over_budget = self.view.is_over_budget();
         self.report.block_runs = self.view.block_runs;
-        summary.cut |= summary.cap(self.view.config.max_actions) || self.view.too_many_objects || self.report.is_tired;
+        summary.cut |=
+            summary.cap(self.view.config.max_actions) || self.view.too_many_objects || self.report.is_over_budget;
         summary.give_to_unknown(&self.not_known);
         summary.nonnull_result = summary.actions.iter().any(|a| {
             matches!(a.subject, Subject::Alloc(_))
@@ -201,7 +202,7 @@ impl<'a> Summarizer<'a> {
         summary.result_inside = result_inside(&self.view);
         let is_case_told =
             || summary.blocks.values().flat_map(|block| &block.cases).any(|case| case.result().is_some());
-        if summary.actions.iter().any(|action| matches!(action.guard, Guard::Told(..))) || is_case_told() {
+        if summary.actions.iter().any(|action| matches!(action.guard, Guard::ByResult(..))) || is_case_told() {
             summary.ensures = always_returned(&self.view);
         }
         summary.throws = lets_out(self.view.program, self.view.id, self.view.body, &self.view.throwing);
@@ -214,7 +215,7 @@ impl<'a> Summarizer<'a> {
         self.report.slots.filled.dedup();
         self.report.slots.left_full.sort_unstable();
         self.report.slots.left_full.dedup();
-        self.report.swallowed.sort();
+        self.report.escaped.sort();
         self.report.given_away.sort();
         self.report.given_away.dedup();
     }
@@ -295,7 +296,7 @@ impl<'a> Summarizer<'a> {
             return Vec::new();
         }
         let flow = Propagation::ends(&mut self.view, &mut self.history);
-        if flow.is_incomplete || self.view.is_tired() {
+        if flow.is_incomplete || self.view.is_over_budget() {
             return Vec::new();
         }
         let demands = known_at_all(&mut self.view, &flow.exits);
@@ -332,7 +333,7 @@ impl<'a> Summarizer<'a> {
         let starts = object.starts.clone();
         let flow = Propagation::run_fresh(&mut self.view, &mut self.history, start, starts, object.is_opaque);
         self.report.summary.cut |= flow.is_incomplete;
-        self.report.swallowed.extend(flow.swallowed_by.iter().copied().collect::<BTreeSet<InstId>>());
+        self.report.escaped.extend(flow.escaped_by.iter().copied().collect::<BTreeSet<InstId>>());
         let is_heap = self.world.models.family(object.family).heap;
         if is_heap && !object.hidden && !object.is_callers_choice {
             self.note_filled_slots(&object, &flow);
@@ -342,11 +343,11 @@ impl<'a> Summarizer<'a> {
         let mut handed: Vec<(Exit, Vec<AccessPath>)> = Vec::new();
         let mut settled: Vec<Exit> = Vec::new();
         for exit in flow.exits {
-            match self.fate(&exit, None) {
-                Fate::Settled => settled.push(exit),
-                Fate::Held => settled.push(exit),
-                Fate::HandedOut(paths) => handed.push((exit, paths)),
-                Fate::Leaked => leaks.push(exit),
+            match self.ownership(&exit, None) {
+                Ownership::Settled => settled.push(exit),
+                Ownership::Held => settled.push(exit),
+                Ownership::HandedOut(paths) => handed.push((exit, paths)),
+                Ownership::Leaked => leaks.push(exit),
             }
         }
         let family = self.world.models.family(object.family);
@@ -374,7 +375,7 @@ impl<'a> Summarizer<'a> {
         handed.retain(|(_, paths)| !paths.is_empty());
         let is_found = handed.len() < all;
         if !handed.is_empty() {
-            // On some ways another owner has it.
+            // On some paths another owner has it.
             let is_kept = settled.iter().any(|(_, a)| !matches!(a.status, Status::Freed | Status::Absent));
             leaks.extend(settled);
             let owners = Owners { is_kept, is_found };

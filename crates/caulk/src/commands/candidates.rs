@@ -2,14 +2,13 @@
 
 use caulk_program::Program;
 use caulk_report::overview;
-use caulk_useflow::{Candidate, Kind, Loss, Swallowed, holder_name, swallowed};
+use caulk_useflow::{Candidate, Escaped, Kind, Loss, escaped, holder_name};
 
 use crate::arguments::CandidatesOptions;
 use crate::error::{Error, Exit};
 use crate::input::{self, Analysed};
 use crate::message::tell;
 use crate::output::Output;
-use crate::show;
 
 pub(crate) fn run(options: &CandidatesOptions) -> Result<Exit, Error> {
     let analysed = input::analyse(&options.input, &options.models)?;
@@ -30,16 +29,16 @@ pub(crate) fn run(options: &CandidatesOptions) -> Result<Exit, Error> {
             statistics.skipped,
             statistics.cut,
             statistics.largest_component,
-            overview::count(statistics.rounds, "iteration", "iterations"),
+            overview::count(statistics.iterations, "iteration", "iterations"),
             statistics.longest_component.as_secs_f64()
         );
-        tell_escaped(&swallowed(&analysed.program, &analysed.models, &analysed.analysis));
+        tell_escaped(&escaped(&analysed.program, &analysed.models, &analysed.analysis));
     }
     Ok(analysed.read.exit())
 }
 
 /// Which models would tell most.
-fn tell_escaped(escaped: &Swallowed) {
+fn tell_escaped(escaped: &Escaped) {
     const MAX_NAMED: usize = 8;
     if escaped.objects == 0 {
         return;
@@ -60,7 +59,7 @@ fn write_candidate(analysed: &Analysed, candidate: &Candidate, out: &mut Output)
     let unit = program.unit(info.unit);
     let Some(body) = program.body(candidate.function) else { return Ok(()) };
     let place = body.place(candidate.place);
-    let file = show::path(unit.files.get(place.file).map_or("?", |f| unit.str(*f)));
+    let file = analysed.shown(unit.files.get(place.file).map(|f| unit.str(*f)));
     // What a field holds is allocated elsewhere: where it was first put there.
     let made = match (candidate.loss.is_made_elsewhere(), candidate.chain.first()) {
         (true, Some(&(function, below))) => program.line_of(function, below),

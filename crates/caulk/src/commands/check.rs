@@ -18,7 +18,7 @@ use caulk_report::{
 
 use caulk_models::{Family, Models, Resource};
 use caulk_program::mark;
-use caulk_useflow::{Candidate, CandidateId, UseflowConfig, swallowed};
+use caulk_useflow::{Candidate, CandidateId, UseflowConfig, escaped};
 
 use super::second_opinion::Contradicted;
 use super::statistics;
@@ -124,7 +124,7 @@ pub(crate) fn check(options: &CheckOptions, purpose: Purpose) -> Result<Checked,
     let found = findings(&analysed, &exploration, &contradicted, &config, &sources, wants_pictures);
     let strict = options.strict.then(|| files_of(&analysed, &config, &root));
     let newer = newer_files(&analysed, &found, &root);
-    let scope = scope(&wanted, since.as_ref(), &found, baseline.as_ref(), &analysed)?;
+    let scope = scope(&wanted, since.as_ref(), &found, baseline.as_ref(), (&analysed, &config))?;
     let ignores = options.ignores.clone();
     let all = if purpose == Purpose::Fixes { everything(&root, found.clone(), &sources) } else { Vec::new() };
     let selection = Selection { merge_causes: purpose == Purpose::Report, ..selection(options, &analysed.read) };
@@ -177,11 +177,12 @@ fn scope(
     since: Option<&Revision>,
     found: &[Finding],
     baseline: Option<&Baseline>,
-    analysed: &Analysed,
+    (analysed, config): (&Analysed, &ReportConfig),
 ) -> Result<Scope, Error> {
     let known = baseline.into_iter().flat_map(Baseline::files);
     let changed = since.map(|revision| {
-        let files = found.iter().flat_map(Finding::places).map(|site| site.file.clone()).collect();
+        let mut files: BTreeSet<String> = files_of(analysed, config, &analysed.read.root).into_iter().collect();
+        files.extend(found.iter().flat_map(Finding::places).map(|site| site.file.clone()));
         revision.changed(&analysed.read.root, &files, &analysed.program)
     });
     Ok(Scope { unwanted: wanted.unwanted(found, known), changed: changed.transpose()? })
@@ -333,7 +334,7 @@ fn fill_in(report: &mut Report, analysed: &Analysed, exploration: &Exploration, 
     let lost = |unit: &caulk_frontend::LostUnit| LostUnit { source: unit.source.clone(), reason: unit.reason.clone() };
     report.run = run_of(&read.root);
     report.units_skipped = read.skipped.clone();
-    let escaped = swallowed(program, models, analysis);
+    let escaped = escaped(program, models, analysis);
     report.unknown = Unknown { objects: escaped.objects, functions: escaped.by };
     report.units_not_read = read.lost.iter().map(lost).collect();
     let cut = program.functions().filter(|f| analysis.summary(*f).cut && analysed.is_wanted(*f));

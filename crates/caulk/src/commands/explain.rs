@@ -35,9 +35,12 @@ pub(crate) fn run(options: &ExplainOptions) -> Result<Exit, Error> {
     Ok(Exit::Clean)
 }
 
+/// Weaknesses of which all that Caulk finds are cases: a resource that is not released (772), or not controlled (400).
+const GENERAL: [&str; 2] = ["772", "400"];
+
 /// Whether a rule finds a weakness, however its number is written: `CWE-401`, `cwe401`, `401`.
 fn is_weakness(rule: &Rule, name: &str) -> bool {
     let number =
         |text: &str| text.to_ascii_lowercase().trim_start_matches("cwe").trim_start_matches(['-', ' ']).to_owned();
-    number(rule.cwe) == number(name)
+    number(rule.cwe) == number(name) || GENERAL.contains(&number(name).as_str())
 }

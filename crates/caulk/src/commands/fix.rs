@@ -79,7 +79,7 @@ fn tell_fixes(fixes: &Fixes, is_applied: bool) {
         (false, _) | (true, 0) => String::new(),
         (true, files) => format!("; {} written", count(files, "file was", "files were")),
     };
-    let have = if fixes.found.len() == 1 { "has" } else { "have" };
+    let have = if all == 1 || fixes.found.len() == 1 { "has" } else { "have" };
     tell!("{} of {} {have} a checked fix{done}", fixes.found.len(), count(all, "leak", "leaks"));
 }
 

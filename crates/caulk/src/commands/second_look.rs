@@ -34,9 +34,9 @@ impl<'a> SecondLook<'a> {
     }
 
     /// The verdict on the first candidate that is meant.
-    pub(crate) fn tell(&self, is_meant: impl Fn(&Candidate) -> bool) -> Option<String> {
+    pub(crate) fn tell(&self, is_wanted: impl Fn(&Candidate) -> bool) -> Option<String> {
         let candidates = &self.analysed.analysis.reports[self.function].candidates;
-        let (candidate, (verdict, refused)) = candidates.iter().zip(&self.verdicts).find(|(c, _)| is_meant(c))?;
+        let (candidate, (verdict, refused)) = candidates.iter().zip(&self.verdicts).find(|(c, _)| is_wanted(c))?;
         Some(match verdict {
             Verdict::Confirmed(witness) => {
                 let doubt = match (witness.is_replayed, witness.is_doubtful) {

@@ -11,7 +11,6 @@ use crate::error::{Error, Exit};
 use crate::input::{self, Analysed};
 use crate::message::tell;
 use crate::output::Output;
-use crate::show;
 
 pub(crate) fn run(options: &SummariesOptions) -> Result<Exit, Error> {
     let analysed = input::analyse(&options.input, &options.models)?;
@@ -50,7 +49,7 @@ fn write_text(analysed: &Analysed, functions: &[FuncId], out: &mut Output) -> Re
     for &function in functions {
         let info = program.function(function);
         let lines = print::summary(program, function, analysed.analysis.summary(function));
-        out.line(format_args!("{} ({}:{})", info.name, show::path(info.file.unwrap_or("?")), info.line))?;
+        out.line(format_args!("{} ({}:{})", info.name, analysed.shown(info.file), info.line))?;
         for line in lines {
             out.line(format_args!("    {line}"))?;
         }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use caulk_ir::cpp_names::shortened;
 use caulk_ir::{Body, Inst, InstId};
@@ -19,7 +20,6 @@ use crate::arguments::WhyOptions;
 use crate::error::{Error, Exit};
 use crate::input::Analysed;
 use crate::output::{Lines, Output};
-use crate::show;
 
 /// Events shown on the way to an end.
 const MAX_EVENTS: usize = 12;
@@ -33,7 +33,7 @@ pub(crate) fn run(options: &WhyOptions) -> Result<Exit, Error> {
     let analysed = check::analyse(&options.input, &options.models, options.resources)?;
     let functions = find(&analysed, file, line);
     if functions.is_empty() {
-        return Err(Error::Usage(format!("no function at {file}:{line} was read")));
+        return Err(Error::Usage(nothing_at(&analysed, file, line)));
     }
     let root = analysed.read.root.clone();
     let sources = Sources::new(&root, ReportConfig::default().max_source);
@@ -42,6 +42,25 @@ pub(crate) fn run(options: &WhyOptions) -> Result<Exit, Error> {
         out.text(&text)?;
     }
     Ok(Exit::Clean)
+}
+
+/// Why there is no answer for a place, and what can be done.
+fn nothing_at(analysed: &Analysed, file: &str, line: u32) -> String {
+    let Analysed { program, .. } = analysed;
+    let end = Path::new(file.strip_prefix("./").unwrap_or(file));
+    let path = std::fs::canonicalize(file).ok();
+    let is_same_loss = |named: &str| Path::new(named).ends_with(end) || path.as_deref() == Some(Path::new(named));
+    if program.functions().any(|f| program.has_body(f) && program.function(f).file.is_some_and(is_same_loss)) {
+        return format!(
+            "no function at {file}:{line} was read: the line is outside of functions, or nothing uses its function"
+        );
+    }
+    match path {
+        Some(_) => format!(
+            "{file} is not among what was read; to read it alone, give flags for clang, such as `caulk why {file}:{line} -- -I.`"
+        ),
+        None => format!("there is no file {file}, here or among what was read"),
+    }
 }
 
 /// What happens to the memory that is allocated in a line; empty if none is.
@@ -135,7 +154,7 @@ impl Answer<'_> {
     }
 
     fn place(&self, line: u32) -> String {
-        format!("{}:{line}", show::path(self.file()))
+        format!("{}:{line}", self.analysed.shown(Some(self.file())))
     }
 
     /// The line as it stands in the file, if that can be read.
@@ -165,16 +184,16 @@ impl Answer<'_> {
             text.line(format_args!("  no path from here returns: the program ends or loops for ever"));
         }
         for end in &story.ends {
-            let when = if end.is_round_of_loop { "allocated again" } else { "returns" };
+            let when = if end.is_iteration_of_loop { "allocated again" } else { "returns" };
             text.line(format_args!("  {when} at {}: {}", end.line, end.verdict));
             if !end.trail.is_empty() {
                 text.line(format_args!("      {}", trail(&end.trail)));
             }
             if let Ending::Candidate { line, .. } = end.verdict {
                 // What is lost together is one candidate, but for the ends of a pipe.
-                let is_it = |c: &Candidate| c.allocation == story.call && self.body.place(c.place).line == line;
-                let told = self.second.tell(|c| is_it(c) && c.block == story.block);
-                let told = told.or_else(|| self.second.tell(is_it));
+                let is_same_loss = |c: &Candidate| c.allocation == story.call && self.body.place(c.place).line == line;
+                let told = self.second.tell(|c| is_same_loss(c) && c.block == story.block);
+                let told = told.or_else(|| self.second.tell(is_same_loss));
                 told.into_iter().for_each(|t| text.line(format_args!("      {t}")));
             }
             if let Ending::Taken { .. } | Ending::Freed { .. } = end.verdict {
@@ -198,8 +217,7 @@ impl Answer<'_> {
         if names.len() > MAX_CHAIN {
             names.splice(2..names.len() - 2, ["...".into()]);
         }
-        let file = program.function(*last).file.unwrap_or("?");
-        format!("{} ({}:{line})", names.join(" > "), show::path(file))
+        format!("{} ({}:{line})", names.join(" > "), self.analysed.shown(program.function(*last).file))
     }
 
     /// What the function does with the fields of the structures that it ends.
@@ -236,7 +254,7 @@ impl Answer<'_> {
             text.line(format_args!("  lost at {} - candidate{rank}: {how}", self.line));
             for (function, below) in candidate.chain.iter().take(1) {
                 let (info, line) = (program.function(*function), program.line_of(*function, *below));
-                let file = show::path(info.file.unwrap_or("?"));
+                let file = self.analysed.shown(info.file);
                 text.line(format_args!("      filled in {} ({file}:{line})", shortened(info.name)));
             }
         }

@@ -8,7 +8,6 @@ use caulk_useflow::{Explainer, StructureEnd, StructureStory};
 
 use super::candidates::field_name;
 use crate::input::Analysed;
-use crate::show;
 
 /// The story of each structure that is ended in a line or around it. Empty if the line frees nothing.
 pub(super) fn told(
@@ -39,7 +38,7 @@ pub(super) fn told(
         ));
         for field in &story.fields {
             let (maker, at) = (program.function(field.filled.0), field.filled.1);
-            let place = format!("{} ({}:{at})", shortened(maker.name), show::path(maker.file.unwrap_or("?")));
+            let place = format!("{} ({}:{at})", shortened(maker.name), analysed.shown(maker.file));
             lines.push(format!("      {}, filled in {place}: {}", field_name(program, field.slot), field.outcome));
         }
     }

@@ -99,7 +99,7 @@ fn frees_argument(summary: &Summary) -> Option<bool> {
     };
     let is_sure = |action: &Action| match &action.guard {
         Guard::Always => true,
-        Guard::Given(path, _) => is_own(path),
+        Guard::ByArgument(path, _) => is_own(path),
         _ => false,
     };
     summary.actions.iter().filter(is_free).map(is_sure).reduce(|one, other| one && other)

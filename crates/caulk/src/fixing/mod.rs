@@ -28,7 +28,7 @@ use safety::Safety;
 /// Proposals tried for one finding.
 const MAX_TRIES: usize = 5;
 /// Analyses of all proposals together, before a finding whose proposal fails gets no further one.
-const MAX_ROUNDS: usize = 12;
+const MAX_ITERATIONS: usize = 12;
 
 /// A fix that passed.
 pub(crate) struct Fix {
@@ -239,7 +239,7 @@ impl<'a> Checker<'a> {
 
     /// Leaves each finding the proposal that passes with those of the others, and gives all of these together.
     fn try_together(&self, tasks: &mut [Task<'_>]) -> Result<Patch, Error> {
-        for round in 0.. {
+        for iteration in 0.. {
             let patch = join(tasks);
             let active: Vec<(&Finding, &Proposal)> =
                 tasks.iter().filter_map(|task| Some((task.finding, task.proposals.front()?))).collect();
@@ -262,7 +262,7 @@ impl<'a> Checker<'a> {
                 own.into_iter().for_each(|at| _ = blamed.entry(at).or_insert_with(|| problem.text.clone()));
             }
             for (at, text) in blamed {
-                tasks[at].fail(&text, round >= MAX_ROUNDS);
+                tasks[at].fail(&text, iteration >= MAX_ITERATIONS);
             }
         }
         Ok(Patch::default())

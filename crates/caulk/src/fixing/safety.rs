@@ -41,8 +41,8 @@ impl<'a> Safety<'a> {
         let concerned = self.concerned(after, &lines);
         let mut now = wrong(after, &concerned, &lines);
         let frees = |function: FuncId| freeing.contains(after.program.function(function).name);
-        let is_meant = |function: FuncId| frees(function) || after.program.callees(function).any(frees);
-        now.retain(|(_, kind, _), (function, _)| *kind != MisuseKind::Callers || !is_meant(*function));
+        let may_free = |function: FuncId| frees(function) || after.program.callees(function).any(frees);
+        now.retain(|(_, kind, _), (function, _)| *kind != MisuseKind::Callers || !may_free(*function));
         if now.is_empty() {
             return Vec::new();
         }

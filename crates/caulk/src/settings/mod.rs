@@ -172,7 +172,10 @@ fn explained(message: &str) -> String {
         if word.starts_with("remote") {
             return format!("there is no key `{word}`: {NO_REMOTE}");
         }
-        let synonym = || SYNONYMS.iter().find(|(tried, _)| *tried == word).map(|(_, key)| *key);
+        // Misspelt, a word for another key is still nearer to that.
+        let tried = || nearest(word, SYNONYMS.iter().map(|(tried, _)| *tried));
+        let synonym =
+            || tried().and_then(|tried| SYNONYMS.iter().find(|(word, _)| *word == tried)).map(|(_, key)| *key);
         let meant = nearest(word, quoted).or_else(synonym);
         let hint = meant.map_or_else(|| "`caulk init` shows all keys".to_owned(), |m| format!("did you mean `{m}`?"));
         return format!("there is no key `{word}`; {hint}");
@@ -269,6 +272,10 @@ mod tests {
         assert_eq!(
             message("[[suppress]]\nrule = \"lost\""),
             "caulk.toml:1:3: there is no key `suppress`; did you mean `ignore`?"
+        );
+        assert_eq!(
+            message("[[supress]]\nrule = \"lost\""),
+            "caulk.toml:1:3: there is no key `supress`; did you mean `ignore`?"
         );
         assert!(
             message("remote-cache = \"http://evil/\"").contains("`remote-cache`: a project cannot choose a remote")

@@ -6,7 +6,7 @@ use proptest::test_runner::{Config as Proptest, RngAlgorithm, TestRng, TestRunne
 
 use crate::config::Config;
 use crate::run::{is_valid, leaks};
-use crate::shape::{Compare, Condition, Function, Number, Round, Sink, Source, Statement, Told};
+use crate::shape::{Compare, Condition, Function, Iteration, Number, Sink, Source, Statement, Told};
 
 /// Endless but for bad luck: this many are tried for each that is wanted.
 const TRIES: usize = 100;
@@ -60,7 +60,7 @@ fn statement(depth: u32, max: usize) -> BoxedStrategy<Statement> {
     let flat = prop_oneof![
         2 => source().prop_map(Statement::Obtain),
         8 => sink().prop_map(Statement::Give),
-        2 => (1..4u8, round()).prop_map(|(rounds, round)| Statement::Loop(rounds, round)),
+        2 => (1..4u8, iteration()).prop_map(|(iterations, iteration)| Statement::Loop(iterations, iteration)),
         1 => Just(Statement::Noise),
         1 => Just(Statement::Return),
     ];
@@ -128,12 +128,12 @@ fn told() -> BoxedStrategy<Told> {
     prop_oneof![number().prop_map(Told::Frees), number().prop_map(Told::Stores)].boxed()
 }
 
-fn round() -> BoxedStrategy<Round> {
+fn iteration() -> BoxedStrategy<Iteration> {
     prop_oneof![
-        4 => Just(Round::Frees),
-        1 => Just(Round::Forgets),
-        1 => plain_condition().prop_map(Round::FreesIf),
-        1 => plain_condition().prop_map(Round::Leaves),
+        4 => Just(Iteration::Frees),
+        1 => Just(Iteration::Forgets),
+        1 => plain_condition().prop_map(Iteration::FreesIf),
+        1 => plain_condition().prop_map(Iteration::Leaves),
     ]
     .boxed()
 }

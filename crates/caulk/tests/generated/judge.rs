@@ -1,7 +1,15 @@
 //! What Caulk says of generated functions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
+
+use caulk_explore::{ExploreConfig, unlisted};
+use caulk_ir::PackedUnit;
+use caulk_ir::text::parse_unit;
+use caulk_models::Models;
+use caulk_program::{Program, ProgramConfig, UnitInput};
+use caulk_useflow::{UseflowConfig, analyse};
 
 use crate::shape::Function;
 use crate::{render, run};
@@ -49,6 +57,38 @@ fn assert_stages_agree(report: &serde_json::Value, findings: u64) {
     let decided = number("confirmed") + refuted + number("undecided");
     assert_eq!(decided, number("candidates"), "each candidate is decided once: {stages}");
     assert!(findings <= number("confirmed") + number("undecided"), "{findings} findings: {stages}");
+}
+
+/// The functions of a translation unit in which stage two, looking at every object, finds one left that stage one does not list.
+/// Each with the lines where it is made and left.
+pub(crate) fn disagreements(unit: &str) -> BTreeMap<String, String> {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let path = folder.path().join("generated.c");
+    std::fs::write(&path, unit).expect("the folder is new");
+    let text = lowered(&path);
+    let lowered = parse_unit(&text).unwrap_or_else(|error| panic!("{error}"));
+    let program = Program::link(vec![UnitInput::new(PackedUnit::pack(lowered))], ProgramConfig::default());
+    let useflow = UseflowConfig::default();
+    let analysis = analyse(&program, &Models::bundled(), &useflow);
+    let found = unlisted(&program, &useflow, &analysis, &ExploreConfig::default());
+    let line_of = |text: &str, number: u32| text.lines().nth(number as usize - 1).unwrap_or_default().trim().to_owned();
+    let told = found.iter().map(|object| {
+        let body = program.body(object.function).expect("objects are made in functions with a body");
+        let [made, left] = [object.allocation, object.exit].map(|inst| line_of(unit, body.place(inst).line));
+        (program.function(object.function).name.to_owned(), format!("made by {made:?}, left at {left:?}"))
+    });
+    told.collect()
+}
+
+/// The core IR of a source, as text.
+fn lowered(source: &Path) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_caulk"))
+        .args(["ir", "--quiet", "--no-cache"])
+        .arg(source)
+        .output()
+        .expect("Caulk is built with its tests");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("IR is text")
 }
 
 /// A wrong answer in words.

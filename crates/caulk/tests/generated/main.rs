@@ -53,6 +53,21 @@ fn caulk_reports_the_functions_that_leak_and_no_others() {
 }
 
 #[test]
+fn stage_two_finds_nothing_left_in_small_functions_where_stage_one_lists_nothing() {
+    let config = Config::from_environment();
+    let mut unlisted = Vec::new();
+    for part in functions(&config).chunks(config.functions_per_unit) {
+        let found = judge::disagreements(&render::unit(part));
+        for (index, function) in part.iter().enumerate() {
+            let object = found.get(&format!("f{index}"));
+            unlisted.extend(object.map(|object| format!("{object}:\n{}", render::function(function))));
+        }
+    }
+    let shown: Vec<&str> = unlisted.iter().take(config.shown).map(String::as_str).collect();
+    assert!(unlisted.is_empty(), "{} functions, such as:\n{}", unlisted.len(), shown.join("\n"));
+}
+
+#[test]
 fn the_sanitizer_agrees_with_the_known_answers() {
     let config = Config::from_environment();
     if let Err(reason) = sanitizer::probe() {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::run::{FAILS_ON, TAKES_BELOW};
-use crate::shape::{Compare, Condition, Function, Number, Round, Sink, Source, Statement, Told};
+use crate::shape::{Compare, Condition, Function, Iteration, Number, Sink, Source, Statement, Told};
 
 /// The deepest wrapper.
 const WRAPPERS: u8 = 6;
@@ -79,14 +79,14 @@ fn statement(statement: &Statement, depth: usize) -> String {
         }
         Statement::If(c, then, other) if other.is_empty() => format!("if ({}) {}", condition(*c), nested(then)),
         Statement::If(c, then, other) => format!("if ({}) {} else {}", condition(*c), nested(then), nested(other)),
-        Statement::Loop(rounds, round) => {
-            let freed = match round {
-                Round::Frees => "free(q);".to_owned(),
-                Round::Forgets => "q[0] = 'x';".to_owned(),
-                Round::FreesIf(c) => format!("if ({}) free(q);", condition(*c)),
-                Round::Leaves(c) => format!("if ({}) break; free(q);", condition(*c)),
+        Statement::Loop(iterations, iteration) => {
+            let freed = match iteration {
+                Iteration::Frees => "free(q);".to_owned(),
+                Iteration::Forgets => "q[0] = 'x';".to_owned(),
+                Iteration::FreesIf(c) => format!("if ({}) free(q);", condition(*c)),
+                Iteration::Leaves(c) => format!("if ({}) break; free(q);", condition(*c)),
             };
-            format!("for (int i = 0; i < {rounds}; i++) {{ char *q = make0(); {freed} }}")
+            format!("for (int i = 0; i < {iterations}; i++) {{ char *q = make0(); {freed} }}")
         }
         Statement::Noise => "printf(\"%d\\n\", a + b);".to_owned(),
         Statement::Return => "return 1;".to_owned(),

@@ -1,6 +1,6 @@
 //! The known answer: runs a function on all inputs that it can distinguish.
 
-use crate::shape::{Compare, Condition, Function, Number, Round, Sink, Source, Statement, Told};
+use crate::shape::{Compare, Condition, Function, Iteration, Number, Sink, Source, Statement, Told};
 
 /// Constants are 0 to 2. Below, between and above them two numbers each are enough to tell `a` from `b` as well.
 pub(crate) const INPUTS: [i32; 7] = [-2, -1, 0, 1, 2, 3, 4];
@@ -69,7 +69,7 @@ impl Run {
                 let taken = if self.holds(*condition) { then } else { other };
                 return self.block(taken);
             }
-            Statement::Loop(rounds, round) => self.rounds(*rounds, *round),
+            Statement::Loop(iterations, iteration) => self.iterations(*iterations, *iteration),
             Statement::Noise => {}
             Statement::Return => return false,
         }
@@ -155,14 +155,14 @@ impl Run {
         is_taken
     }
 
-    fn rounds(&mut self, rounds: u8, round: Round) {
-        let forgets = match round {
-            Round::Frees => false,
-            Round::Forgets => true,
-            Round::FreesIf(condition) => !self.holds(condition),
-            Round::Leaves(condition) => self.holds(condition),
+    fn iterations(&mut self, iterations: u8, iteration: Iteration) {
+        let forgets = match iteration {
+            Iteration::Frees => false,
+            Iteration::Forgets => true,
+            Iteration::FreesIf(condition) => !self.holds(condition),
+            Iteration::Leaves(condition) => self.holds(condition),
         };
-        self.lost += usize::from(forgets && rounds > 0);
+        self.lost += usize::from(forgets && iterations > 0);
     }
 }
 

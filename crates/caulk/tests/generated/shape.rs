@@ -67,7 +67,7 @@ pub(crate) enum Told {
 
 /// A loop with a block of its own in each iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Round {
+pub(crate) enum Iteration {
     /// Frees it.
     Frees,
     /// Does not.
@@ -86,7 +86,7 @@ pub(crate) enum Statement {
     Offer(Told, Vec<Statement>),
     If(Condition, Vec<Statement>, Vec<Statement>),
     /// So many iterations.
-    Loop(u8, Round),
+    Loop(u8, Iteration),
     /// Something that has nothing to do with memory.
     Noise,
     Return,

@@ -139,7 +139,7 @@ impl Parser<'_> {
         Ok(linkage)
     }
 
-    /// What the first round declared under the symbol that stands here.
+    /// What the first iteration declared under the symbol that stands here.
     fn declared(&mut self) -> Parsed<Declared> {
         let position = self.cursor.position();
         let label = self.cursor.symbol_label()?;

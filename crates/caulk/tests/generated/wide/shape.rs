@@ -145,11 +145,6 @@ impl Function {
         self.steps().into_iter().flat_map(Step::kinds).copied().chain(self.asked()).collect()
     }
 
-    /// Whether it asks of a variable whether it is null.
-    pub(crate) fn asks_for_null(&self) -> bool {
-        !self.asked().is_empty()
-    }
-
     /// The variables that conditions ask for.
     fn asked(&self) -> BTreeSet<Kind> {
         let mut found = BTreeSet::new();

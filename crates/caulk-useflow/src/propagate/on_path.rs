@@ -10,13 +10,13 @@ use crate::alternative::Alternative;
 use crate::facts::{Fact, Key};
 use crate::function::{Resolved, View};
 
-pub(super) struct OnWay<'w, 'v> {
+pub(super) struct OnPath<'w, 'v> {
     pub view: &'w mut View<'v>,
     pub inst: InstId,
     pub current: &'w Alternative,
 }
 
-impl Caller for OnWay<'_, '_> {
+impl Caller for OnPath<'_, '_> {
     type Condition = Fact;
 
     fn gives_pointer(&self) -> bool {

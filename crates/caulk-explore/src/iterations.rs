@@ -11,19 +11,24 @@ use crate::bounds::BOUNDS;
 use crate::frame::{is_pointer, type_of};
 use crate::memory::{Content, Memory};
 use crate::search::Search;
-use crate::state::{Fate, Round, State};
+use crate::state::{Iteration, Ownership, State};
 use crate::symbols::{Key, Part};
 
 impl Search<'_, '_> {
-    /// One more round of a loop. False: there were enough.
-    pub(crate) fn next_round(&mut self, state: &mut State, header: BlockId) -> bool {
-        let limit = self.machine.world.config.concrete_rounds;
-        let Some(round) = state.rounds.iter_mut().find(|r| r.header == header) else {
-            state.rounds.push(Round { header, count: 1, before: state.memory.clone(), matched: SmallVec::new() });
+    /// One more iteration of a loop. False: there were enough.
+    pub(crate) fn next_iteration(&mut self, state: &mut State, header: BlockId) -> bool {
+        let limit = self.machine.world.config.concrete_iterations;
+        let Some(iteration) = state.iterations.iter_mut().find(|r| r.header == header) else {
+            state.iterations.push(Iteration {
+                header,
+                count: 1,
+                before: state.memory.clone(),
+                matched: SmallVec::new(),
+            });
             return true;
         };
-        round.count += 1;
-        let (count, before) = (round.count, round.before.clone());
+        iteration.count += 1;
+        let (count, before) = (iteration.count, iteration.before.clone());
         // What happens in the general round must be brought out of the loop. A search does that by merging it with earlier
         // iterations; a path on its own needs another general iteration, in which the loop may be left.
         let last = if self.replaying.is_some() { limit + 2 } else { limit + 1 };
@@ -40,12 +45,12 @@ impl Search<'_, '_> {
         for inst in frame.body.blocks[header].insts() {
             let Inst::Phi { ty, .. } = &frame.body.insts[inst] else { break };
             let Some(value) = state.get(inst) else { continue };
-            let is_object = self.machine.root(value).is_some_and(|root| state.fate(root).is_some());
+            let is_object = self.machine.root(value).is_some_and(|root| state.ownership(root).is_some());
             if is_object && is_pointer(*ty) {
                 continue;
             }
-            let moment = self.machine.moment(state, inst);
-            let unknown = self.machine.unknown(&moment, Part::Value, *ty);
+            let program_point = self.machine.program_point(state, inst);
+            let unknown = self.machine.unknown(&program_point, Part::Value, *ty);
             if let Some((low, high)) = self.constant_range(inst) {
                 self.assume_between(state, unknown, low, high);
             } else if self.only_grows(inst, header)
@@ -63,20 +68,20 @@ impl Search<'_, '_> {
         let changed: Vec<(Key, Content)> =
             state.memory.iter().filter(|(at, c)| before.get(*at) != Some(*c)).map(|(at, c)| (at, *c)).collect();
         let first = frame.body.blocks[header].first;
-        let moment = self.machine.moment(state, first);
+        let program_point = self.machine.program_point(state, first);
         for (part, (key, content)) in changed.into_iter().enumerate() {
             let holds = state.tracked.is_some_and(|object| self.machine.cell_points_to(&content, object));
             if holds && self.machine.pool.as_symbol(key.base).is_none() {
                 // One of many: it belongs to the collection now.
-                self.machine.settle(state, Fate::Kept);
+                self.machine.settle(state, Ownership::Kept);
             }
             // Links between blocks of this path stay: a list built in iterations is held by its head.
-            if holds || content.points.is_some_and(|root| state.fate(root).is_some()) {
+            if holds || content.points.is_some_and(|root| state.ownership(root).is_some()) {
                 continue;
             }
             let width = self.machine.pool.width(content.value);
             let ty = type_of(width);
-            let value = self.machine.unknown(&moment, Part::Looped(part as u32), ty);
+            let value = self.machine.unknown(&program_point, Part::Looped(part as u32), ty);
             if self.only_counts_up(header, key, content.class) {
                 let grown = self.machine.pool.sge(value, content.value);
                 state.facts.assume(&mut self.machine.pool, grown);

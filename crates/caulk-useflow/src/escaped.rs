@@ -11,17 +11,17 @@ use crate::schedule::Analysis;
 
 /// How many objects escaped, and to which functions, most first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Swallowed {
+pub struct Escaped {
     pub objects: usize,
     /// A function, or where a pointer is called that leads nowhere, and how many objects it took.
     pub by: Vec<(String, usize)>,
 }
 
-pub fn swallowed(program: &Program, models: &Models, analysis: &Analysis) -> Swallowed {
-    let mut result = Swallowed::default();
+pub fn escaped(program: &Program, models: &Models, analysis: &Analysis) -> Escaped {
+    let mut result = Escaped::default();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for (function, report) in analysis.reports.iter() {
-        for call in &report.swallowed {
+        for call in &report.escaped {
             let mut search = Search { program, models, analysis, found: BTreeSet::new(), seen: FxHashSet::default() };
             search.follow(function, *call);
             result.objects += usize::from(!search.found.is_empty());

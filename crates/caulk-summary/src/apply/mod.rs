@@ -1,7 +1,11 @@
 //! What a call does to the object that is followed: the application of a summary, the same for both stages.
 //!
-//! A stage is a domain of this: it says what a path of the caller is, what holds on it and how it is changed ([`Domain`]). Which actions are
-//! applied, in which order, what each does to the object, and when the path parts in two is decided here alone.
+//! A stage is a domain of this: it says what a path of the caller is, what holds on it and how it is changed ([`Domain`]). What a call does, in
+//! which order ([`call`]), which actions are applied, what each does to the object, and when the path parts in two is decided here alone.
+
+mod whole;
+
+pub use whole::call;
 
 use caulk_memory::{AccessPath, Offset, PathRoot, PathStep, Relation};
 use smallvec::SmallVec;
@@ -72,6 +76,24 @@ pub trait Domain {
     /// Assumes something of an argument. False where that cannot be.
     fn assume_argument(&mut self, path: &mut Self::Path, param: u32, relation: Relation) -> bool;
 
+    /// Assumes something of what the call gives back. False where that cannot be.
+    fn assume_result(&mut self, path: &mut Self::Path, relation: Relation) -> bool;
+
+    /// Whether the first argument, a container, holds the object.
+    fn is_in_container(&mut self, path: &Self::Path) -> bool;
+
+    /// Whether the first argument is known not to be null.
+    fn has_first_argument(&mut self, path: &Self::Path) -> bool;
+
+    /// The call comes back on a path.
+    fn begin(&mut self, _: &Self::Path) {}
+
+    /// Unknown code is called, which may keep all that it is given.
+    fn give_away(&mut self, path: &mut Self::Path);
+
+    /// Whether anything that a call does can matter to the object.
+    fn is_of_concern(&self, path: &Self::Path) -> bool;
+
     /// What is known of a value before the call.
     fn ask(&mut self, path: &Self::Path, value: &AccessPath, relation: Relation) -> Answer<Self::Condition>;
 
@@ -110,6 +132,27 @@ pub trait Domain {
         others: &mut Paths<Self::Path>,
     ) -> Unseen;
 
+    /// All actions were applied to what the object was before the call. `goes_on`: something is left of the path. Paths that have waited for
+    /// that are given to `others`.
+    fn end_actions(&mut self, _: &Self::Path, _goes_on: bool, _others: &mut Paths<Self::Path>) {}
+
+    /// The stores of the callee come next: what one of them moves, another may write over.
+    fn begin_stores(&mut self, _: &Self::Path) {}
+
+    /// A store that the path was parted by happens, and what was at its place is there no more.
+    fn overwrite(&mut self, _: &mut Self::Path, _to: &AccessPath) {}
+
+    /// In how many of the callee's cases the call is looked at: those in which it makes the object.
+    fn cases(&self) -> usize {
+        1
+    }
+
+    /// All that the callee writes in one of these cases, on a path on which it is decided what that is. False: nothing is left of the path.
+    fn write(&mut self, path: &mut Self::Path, case: usize) -> bool;
+
+    /// Assumes what a place of the caller holds once the call is done. False where that cannot be.
+    fn assume_left(&mut self, path: &mut Self::Path, place: &AccessPath, relation: Relation) -> bool;
+
     /// Whether the object is held just where a path of the callee leads, so that a store there takes its place.
     fn is_held_at(&mut self, path: &Self::Path, to: &AccessPath) -> bool;
 
@@ -117,21 +160,10 @@ pub trait Domain {
     fn moves_object(&mut self, path: &Self::Path, index: usize, action: &Action) -> bool;
 }
 
-/// Whether a call comes back on a path; learns what must hold for that.
-pub fn comes_back<D: Domain>(domain: &mut D, path: &mut D::Path, summary: &Summary) -> bool {
-    let mut demands = summary.demands.iter();
-    !summary.no_return && demands.all(|(param, relation)| domain.assume_argument(path, *param, *relation))
-}
-
-/// Does to the object what a call does to it. What only some results or arguments tell of splits the path: `others` gets those that are split
-/// off. False: nothing is left of the path itself.
-pub fn take_part<D: Domain>(
-    domain: &mut D,
-    summary: &Summary,
-    path: &mut D::Path,
-    others: &mut Paths<D::Path>,
-) -> bool {
-    go_on(domain, &summary.actions, 0, path, others)
+/// Does to the object what the actions of a callee do to it. What only some results or arguments tell of splits the path: `others` gets those
+/// that are split off. False: nothing is left of the path itself.
+fn take_part<D: Domain>(domain: &mut D, summary: &Summary, path: &mut D::Path, others: &mut Paths<D::Path>) -> bool {
+    !domain.is_of_concern(path) || go_on(domain, &summary.actions, 0, path, others)
 }
 
 /// Goes over the actions, first for what concerns the object and then for what leads to it, from a step on.
@@ -210,17 +242,17 @@ fn takes_place<D: Domain>(domain: &mut D, path: &D::Path, summary: &Summary, ind
 }
 
 /// A path that a store of the callee parts in two. One of them may be impossible.
-pub struct Parted<P> {
+struct Parted<P> {
     /// Where the store happens.
-    pub stored: Option<P>,
+    stored: Option<P>,
     /// The path itself, where it does not, can be.
-    pub may_be_left: bool,
+    may_be_left: bool,
 }
 
 /// Parts a path in two where the result or an argument decides whether a store, the `index`-th action of the callee, happens, and makes room for
 /// itself by taking the object's place. Without an object to follow, every block that may be made for the caller is worth two paths, and so is
 /// whatever else may be the object of a caller: it has an owner on one of the paths only.
-pub fn part_by_store<D: Domain>(
+fn part_by_store<D: Domain>(
     domain: &mut D,
     path: &mut D::Path,
     summary: &Summary,
@@ -279,228 +311,4 @@ fn may_be_made<D: Domain>(domain: &mut D, path: &D::Path, summary: &Summary, blo
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Guard;
-
-    /// A path is what has happened on it, in words. The object is the first argument; the second leads to it.
-    type Path = Vec<String>;
-
-    #[derive(Default)]
-    struct Words {
-        is_left_inside: bool,
-        is_in_itself: bool,
-        lingers: bool,
-        follows_all: bool,
-    }
-
-    impl Domain for Words {
-        type Path = Path;
-        type Condition = bool;
-
-        const FOLLOWS_SPLIT: bool = true;
-
-        fn follows_object(&self, _: &Path) -> bool {
-            !self.follows_all
-        }
-
-        fn is_of_interest(&mut self, _: &Path, subject: &Subject) -> bool {
-            matches!(subject, Subject::Alloc(_))
-        }
-
-        fn assume(&mut self, path: &mut Path, condition: bool) -> bool {
-            path.push(format!("told {condition}"));
-            true
-        }
-
-        fn assume_argument(&mut self, _: &mut Path, param: u32, _: Relation) -> bool {
-            param == 0
-        }
-
-        fn ask(&mut self, _: &Path, _: &AccessPath, relation: Relation) -> Answer<bool> {
-            if relation == Relation::ZERO { Answer::Fails } else { Answer::Unseen }
-        }
-
-        fn concerns(&mut self, path: &Path, role: Role, _: usize, action: &Action) -> bool {
-            let Subject::Value(value) = &action.subject else { return false };
-            let own = if value.root == PathRoot::Param(0) { Role::Object } else { Role::Holder };
-            let is_over = path.iter().any(|event| event.contains("Freed") || event.contains("Kept"));
-            own == role && !is_over
-        }
-
-        fn is_in_itself(&mut self, _: &Path, _: Role, _: &Action) -> bool {
-            self.is_in_itself
-        }
-
-        fn decide(&mut self, path: &Path, _: Role, action: &Action) -> Decision<bool> {
-            self.decide_guard(path, &action.guard)
-        }
-
-        fn decide_guard(&mut self, _: &Path, guard: &Guard) -> Decision<bool> {
-            match guard {
-                Guard::Told(..) => Decision::If(true, Some(false)),
-                Guard::Always => Decision::Yes,
-                _ => Decision::Hidden(None),
-            }
-        }
-
-        fn is_left_inside(&mut self, _: &Path, _: &Action, _: &Depth) -> bool {
-            self.is_left_inside
-        }
-
-        fn change(&mut self, path: &mut Path, role: Role, _: &Action, effect: Effect<'_>) {
-            path.push(format!("{role:?} {effect:?}"));
-        }
-
-        fn renew(&mut self, path: &mut Path, _: Role) {
-            path.push("renewed".to_owned());
-        }
-
-        fn pass_by(&mut self, path: &mut Path, _: &Action) {
-            path.push("left".to_owned());
-        }
-
-        fn perform_unseen(
-            &mut self,
-            path: &mut Path,
-            role: Role,
-            action: &Action,
-            _: Option<bool>,
-            others: &mut Paths<Path>,
-        ) -> Unseen {
-            let mut taken = path.clone();
-            perform(self, &mut taken, role, action);
-            others.push(taken);
-            if self.lingers { Unseen::Lingers } else { Unseen::Ends }
-        }
-
-        fn is_held_at(&mut self, _: &Path, to: &AccessPath) -> bool {
-            to.root == PathRoot::Param(1)
-        }
-
-        fn moves_object(&mut self, _: &Path, _: usize, action: &Action) -> bool {
-            action.subject == Subject::Value(parameter(0))
-        }
-    }
-
-    const FREE: Destination = Destination::Free { deep: Depth::Deep };
-
-    fn parameter(index: u32) -> AccessPath {
-        AccessPath::root(PathRoot::Param(index))
-    }
-
-    fn action(param: u32, to: Destination, guard: Guard) -> Action {
-        Action { subject: Subject::Value(parameter(param)), to, guard }
-    }
-
-    fn told() -> Guard {
-        Guard::Told(Relation::ZERO, None)
-    }
-
-    /// The paths that come of a call, the one that is left last.
-    fn paths(mut words: Words, actions: Vec<Action>) -> Vec<String> {
-        let summary = Summary { actions, ..Summary::default() };
-        let (mut path, mut others) = (Path::new(), Paths::new());
-        if take_part(&mut words, &summary, &mut path, &mut others) {
-            others.push(path);
-        }
-        others.iter().map(|path| path.join(", ")).collect()
-    }
-
-    #[test]
-    fn what_is_told_splits_the_path() {
-        let actions = vec![action(0, Destination::Keep, told())];
-        assert_eq!(paths(Words::default(), actions), ["told true, Object Kept", "told false, left"]);
-    }
-
-    #[test]
-    fn a_path_that_was_split_off_sees_the_other_actions() {
-        let to = AccessPath::root(PathRoot::Return);
-        let actions = vec![action(0, Destination::Store(to), told()), action(0, Destination::Keep, Guard::Always)];
-        let [stored, left] = &paths(Words::default(), actions)[..] else { panic!("two paths") };
-        assert!(stored.starts_with("told true, Object Moved") && stored.ends_with("Object Kept"), "{stored}");
-        assert_eq!(left, "told false, left, Object Kept");
-    }
-
-    #[test]
-    fn the_object_comes_before_its_holder() {
-        let words = || Words { is_left_inside: true, ..Words::default() };
-        let holder = action(1, FREE, Guard::Always);
-        assert_eq!(paths(words(), vec![holder.clone()]), ["Holder LeftInside"]);
-        assert_eq!(paths(Words::default(), vec![holder.clone()]), ["Holder Freed"]);
-        let own = action(0, FREE, Guard::Always);
-        assert_eq!(paths(words(), vec![holder, own]), ["Object Freed"]);
-    }
-
-    #[test]
-    fn unknown_code_gets_the_object_or_keeps_its_holder() {
-        let gives = |param| vec![action(param, Destination::Unknown, Guard::Always)];
-        assert_eq!(paths(Words::default(), gives(0)), ["Object Escaped"]);
-        assert_eq!(paths(Words::default(), gives(1)), ["Holder Kept"]);
-    }
-
-    #[test]
-    fn what_may_happen_unseen_leaves_nothing_behind() {
-        let actions = || vec![action(0, Destination::Keep, Guard::Hidden), action(0, FREE, Guard::Hidden)];
-        assert_eq!(paths(Words::default(), actions()), ["Object Kept"]);
-        let words = Words { lingers: true, ..Words::default() };
-        assert_eq!(paths(words, actions()), ["Object Kept", "Object Freed"]);
-        let words = Words { is_in_itself: true, ..Words::default() };
-        assert_eq!(paths(words, actions()), [""]);
-    }
-
-    #[test]
-    fn renewing_neither_frees_nor_splits() {
-        assert_eq!(paths(Words::default(), vec![action(0, Destination::Renew, Guard::Hidden)]), ["renewed"]);
-    }
-
-    #[test]
-    fn a_call_comes_back_only_where_its_demands_hold() {
-        let comes_back = |demands: Vec<(u32, Relation)>, no_return| {
-            comes_back(&mut Words::default(), &mut Path::new(), &Summary { demands, no_return, ..Summary::default() })
-        };
-        assert!(comes_back(vec![(0, Relation::NONZERO)], false));
-        assert!(!comes_back(vec![(0, Relation::NONZERO), (1, Relation::NONZERO)], false));
-        assert!(!comes_back(vec![], true));
-    }
-
-    #[test]
-    fn a_store_of_something_else_takes_the_place_of_the_object() {
-        let field = |param| parameter(param).then(caulk_memory::Offset::ZERO, None);
-        let takes = |actions: Vec<Action>| {
-            takes_place(&mut Words::default(), &Path::new(), &Summary { actions, ..Summary::default() }, 0)
-        };
-        let store = |subject, to| action(subject, Destination::Store(field(to)), told());
-        assert!(takes(vec![store(2, 1)]));
-        assert!(!takes(vec![store(2, 3)]), "held elsewhere");
-        assert!(!takes(vec![store(0, 1)]), "the object itself");
-    }
-
-    #[test]
-    fn a_store_that_takes_the_place_of_the_object_parts_the_path() {
-        let store = |guard| {
-            let to = Destination::Store(parameter(1).then(caulk_memory::Offset::ZERO, None));
-            Summary { actions: vec![action(2, to, guard)], ..Summary::default() }
-        };
-        let mut left = Path::new();
-        let parted = part_by_store(&mut Words::default(), &mut left, &store(told()), 0).expect("the result tells");
-        assert_eq!((parted.stored, parted.may_be_left), (Some(vec!["told true".to_owned()]), true));
-        assert_eq!(left, ["told false"]);
-        for summary in [store(Guard::Always), store(Guard::Hidden)] {
-            assert!(part_by_store(&mut Words::default(), &mut Path::new(), &summary, 0).is_none());
-        }
-        // Without an object, only blocks that are made for the caller are of interest.
-        let mut words = Words { follows_all: true, ..Words::default() };
-        assert!(part_by_store(&mut words, &mut Path::new(), &store(told()), 0).is_none());
-    }
-
-    #[test]
-    fn a_place_with_several_stores_is_a_buffer() {
-        let to = parameter(1).then(caulk_memory::Offset::ZERO, None);
-        let store = |subject| action(subject, Destination::Store(to.clone()), told());
-        let renews = Action { subject: Subject::Value(to.clone()), to: Destination::Renew, guard: Guard::Hidden };
-        let is_buffer = |actions: Vec<Action>| Summary { actions, ..Summary::default() }.is_buffer(&to);
-        assert!(!is_buffer(vec![store(2)]));
-        assert!(is_buffer(vec![store(2), store(3)]) && is_buffer(vec![store(2), renews]));
-    }
-}
+mod tests;

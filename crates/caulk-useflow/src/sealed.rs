@@ -12,13 +12,13 @@
 
 use std::collections::BTreeMap;
 
+use caulk_ir::constant::{sign_extend, truncate};
 use caulk_ir::{BinaryOp, BlockId, Body, Callee, CastOp, CompareOp, Constant, EntityVec, Inst, InstId, Operand, Type};
-use caulk_program::FuncId;
+use caulk_program::{FuncId, Outcome, Program, compute_binary, compute_comparison};
+use caulk_summary::Summary;
 
 use crate::bounds::BOUNDS;
-use crate::effect_cache::Given;
-use crate::frame::width_of;
-use crate::world::World;
+use crate::call_effect::CallEffect;
 
 /// What is known of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,56 +29,66 @@ enum Known {
 
 type Facts = BTreeMap<InstId, Known>;
 
-/// Whether no code that makes a block for a caller can be reached in a function that is given these constants.
-pub(crate) fn makes_no_block(world: &World<'_>, function: FuncId, given: &Given) -> bool {
-    is_sealed(world, function, given, 0)
+/// What is asked of functions and calls below.
+pub struct Callees<'c, 'a> {
+    pub program: &'c Program,
+    /// Larger functions are not looked at.
+    pub max_size: u32,
+    pub summary: &'c dyn Fn(FuncId) -> Option<&'a Summary>,
+    pub effect: &'c dyn Fn(FuncId, InstId) -> Option<CallEffect<'a>>,
 }
 
-fn is_sealed(world: &World<'_>, function: FuncId, given: &Given, depth: u32) -> bool {
-    let is_small =
-        world.program.has_body(function) && world.program.body_size(function).1 <= world.config.max_special_size;
-    if !is_small || depth > BOUNDS.sealed_callees || world.analysis.summary(function).is_model {
-        return false;
+impl Callees<'_, '_> {
+    /// Whether no code that makes a block for a caller can be reached in a function that is given these constants (number of the parameter, value).
+    pub fn makes_no_block(&self, function: FuncId, given: &[(u32, u64)]) -> bool {
+        self.is_sealed(function, given, 0)
     }
-    let Some(body) = world.program.body(function) else { return false };
-    let look = Look { body: &body, given };
-    let reached = look.reached();
-    body.blocks.iter().all(|(block, range)| {
-        let Some(facts) = &reached[block] else { return true };
-        let mut calls = range.insts().filter_map(|inst| Some((inst, body.insts[inst].call()?)));
-        calls.all(|(inst, call)| {
-            // What a callback makes is its giver's to say.
-            let is_named = matches!(call.callee, Callee::Direct(_));
-            let effect = world.call_effect(function, inst);
-            let makes_none = effect.is_none_or(|effect| !effect.unknown && effect.summary.blocks.is_empty());
-            is_named && (makes_none || is_sealed_call(world, function, &look, facts, inst, depth))
+
+    fn is_sealed(&self, function: FuncId, given: &[(u32, u64)], depth: u32) -> bool {
+        let is_small = self.program.has_body(function) && self.program.body_size(function).1 <= self.max_size;
+        if !is_small || depth > BOUNDS.sealed_callees || (self.summary)(function).is_none_or(|s| s.is_model) {
+            return false;
+        }
+        let Some(body) = self.program.body(function) else { return false };
+        let look = Look { body: &body, given };
+        let reached = look.reached();
+        body.blocks.iter().all(|(block, range)| {
+            let Some(facts) = &reached[block] else { return true };
+            let mut calls = range.insts().filter_map(|inst| Some((inst, body.insts[inst].call()?)));
+            calls.all(|(inst, call)| {
+                // What a callback makes is its giver's to say.
+                let is_named = matches!(call.callee, Callee::Direct(_));
+                let effect = (self.effect)(function, inst);
+                let makes_none = effect.is_none_or(|effect| !effect.unknown && effect.summary.blocks.is_empty());
+                let may_make = |this: &Self| !(is_named && this.is_sealed_call(function, &look, facts, inst, depth));
+                makes_none || !may_make(self)
+            })
         })
-    })
+    }
+
+    /// Whether all functions that a call may reach make nothing, with the constants that it gives them.
+    fn is_sealed_call(&self, function: FuncId, look: &Look<'_>, facts: &Facts, inst: InstId, depth: u32) -> bool {
+        let (Some(call), Some(site)) = (look.body.insts[inst].call(), self.program.call_site(function, inst)) else {
+            return false;
+        };
+        let constant = |(index, arg): (usize, &Operand)| Some((index as u32, look.number(facts, *arg, 0)?));
+        let given: Vec<(u32, u64)> = call.args.iter().enumerate().filter_map(constant).collect();
+        let targets = self.program.targets(site);
+        let is_known = site.outcome == Outcome::Resolved && !targets.is_empty();
+        is_known && targets.iter().all(|target| self.is_sealed(*target, &given, depth + 1))
+    }
 }
 
-/// Whether all functions that a call may reach make nothing, with the constants that it gives them.
-fn is_sealed_call(
-    world: &World<'_>,
-    function: FuncId,
-    look: &Look<'_>,
-    facts: &Facts,
-    inst: InstId,
-    depth: u32,
-) -> bool {
-    let (Some(call), Some(site)) = (look.body.insts[inst].call(), world.program.call_site(function, inst)) else {
-        return false;
-    };
-    let constant = |(index, arg): (usize, &Operand)| Some((index as u32, look.number(facts, *arg, 0)?));
-    let given: Given = call.args.iter().enumerate().filter_map(constant).collect();
-    let targets = world.program.targets(site);
-    let is_known = site.outcome == caulk_program::Outcome::Resolved && !targets.is_empty();
-    is_known && targets.iter().all(|target| is_sealed(world, *target, &given, depth + 1))
+/// The arguments of a call that are constants.
+pub(crate) fn constant_arguments(body: &Body, args: &[Operand]) -> Vec<(u32, u64)> {
+    let number = |arg: &Operand| number_of(body.constant(*arg)?);
+    args.iter().enumerate().filter_map(|(index, arg)| Some((index as u32, number(arg)?))).collect()
 }
 
 /// A body that is given constants.
 struct Look<'b> {
     body: &'b Body,
-    given: &'b Given,
+    given: &'b [(u32, u64)],
 }
 
 impl Look<'_> {
@@ -191,18 +201,15 @@ impl Look<'_> {
         let of = |operand: Operand| self.number(facts, operand, depth + 1);
         match &self.body.insts[value] {
             Inst::Param { index, .. } => self.given.iter().find(|(given, _)| given == index).map(|(_, number)| *number),
-            Inst::Binary { op, lhs, rhs, .. } => {
-                let number = match (op, of(*lhs), of(*rhs)) {
-                    (BinaryOp::And, Some(0), _) | (BinaryOp::And, _, Some(0)) => 0,
-                    (BinaryOp::And, Some(a), Some(b)) => a & b,
-                    (BinaryOp::Or, Some(a), Some(b)) => a | b,
-                    (BinaryOp::Xor, Some(a), Some(b)) => a ^ b,
-                    _ => return None,
-                };
-                Some(number)
+            Inst::Binary { op, ty: Type::Int(bits), lhs, rhs, .. } if *bits <= 64 => {
+                compute_binary(*op, *bits, of(*lhs), of(*rhs)).map(|number| truncate(number, *bits))
             }
-            Inst::Compare { op, lhs, rhs, .. } => {
+            Inst::Compare { op, ty, lhs, rhs } => {
                 let number = of(*rhs)?;
+                if !matches!(op, CompareOp::Eq | CompareOp::Ne) {
+                    let Type::Int(bits) = ty else { return None };
+                    return compute_comparison(*op, *bits, of(*lhs)?, number).map(u64::from);
+                }
                 let is_equal = match of(*lhs) {
                     Some(other) => other == number,
                     None if self.excludes(facts, *lhs, number) => false,
@@ -215,6 +222,9 @@ impl Look<'_> {
                 }
             }
             Inst::Cast { op: CastOp::ZeroExtend, value, .. } => of(*value),
+            Inst::Cast { op: CastOp::SignExtend, value, from: Type::Int(from), to: Type::Int(to) } => {
+                Some(truncate(sign_extend(of(*value)?, *from) as u64, *to))
+            }
             Inst::Cast { op: CastOp::Truncate, value, to, .. } => {
                 let width = u32::from(width_of(*to)?);
                 Some(of(*value)? & (u64::MAX >> 64u32.checked_sub(width)?))
@@ -237,6 +247,14 @@ fn number_of(constant: Constant) -> Option<u64> {
     match constant {
         Constant::Int { bits, value } if (1..=64).contains(&bits) => Some(value & (u64::MAX >> (64 - bits))),
         Constant::Null | Constant::Zero(_) => Some(0),
+        _ => None,
+    }
+}
+
+fn width_of(ty: Type) -> Option<u8> {
+    match ty {
+        Type::Int(bits) if (1..=64).contains(&bits) => Some(bits as u8),
+        Type::Ptr => Some(64),
         _ => None,
     }
 }
