@@ -275,7 +275,7 @@ fn part_by_store<D: Domain>(
         }
         Decision::Hidden(_) => {
             let relation = told_by_result(summary, action).filter(|_| domain.follows_object(path))?;
-            let Decision::If(condition, _) = domain.decide_guard(path, &Guard::Told(relation, None)) else {
+            let Decision::If(condition, _) = domain.decide_guard(path, &Guard::ByResult(relation, None)) else {
                 return None;
             };
             let stored = domain.assume(&mut stored, condition).then_some(stored);
