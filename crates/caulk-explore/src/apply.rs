@@ -201,7 +201,15 @@ impl Machine<'_> {
         for run in &effect.zeroes {
             zeroes.push(ClearedRun { base: self.translate(&before, site, &mut translation, run.base), ..*run });
         }
+        let mut filled: Vec<(TermId, bool)> = Vec::new();
+        for (key, inside) in &effects.filled {
+            let base = self.translate(&before, site, &mut translation, key.base);
+            filled.push((self.pool.offset(base, key.offset, true), *inside));
+        }
         self.forget_written_by(&mut state, site, &effects.opaque);
+        for place in filled {
+            self.fill_place(&mut state, site, place);
+        }
         for run in zeroes {
             self.clear_run(&mut state, site, run);
         }

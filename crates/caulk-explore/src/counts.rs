@@ -6,7 +6,7 @@
 use caulk_memory::Class;
 use caulk_program::FuncId;
 use caulk_rules::Rule;
-use caulk_solver::TermId;
+use caulk_solver::{Consistency, TermId};
 use smallvec::SmallVec;
 
 use crate::call::Wanted;
@@ -38,9 +38,17 @@ impl Search<'_, '_> {
     }
 
     /// Whether a path has just learnt one of them.
-    pub(crate) fn finds_empty(&self, state: &State, empty: &[TermId]) -> bool {
-        let machine = &self.machine;
-        let is_found = empty.iter().any(|is_zero| state.facts.implied(&machine.pool, *is_zero) == Some(true));
+    pub(crate) fn finds_empty(&mut self, state: &State, empty: &[TermId]) -> bool {
+        let machine = &mut self.machine;
+        let mut is_known = |is_zero: TermId| match state.facts.implied(&machine.pool, is_zero) {
+            Some(known) => known,
+            // A count that was chosen (`room > n ? room : n`) is zero by what decided the choice as well.
+            None => {
+                let is_some = machine.pool.not(is_zero);
+                state.facts.clone().assume(&mut machine.pool, is_some) != Consistency::Consistent
+            }
+        };
+        let is_found = empty.iter().any(|is_zero| is_known(*is_zero));
         machine.world.config.rules.applies(Rule::Counters, is_found)
     }
 }

@@ -61,6 +61,8 @@ pub(crate) struct Effects {
     pub parts: Vec<EffectsPart>,
     /// Functions it calls that were taken by their summaries: what they write is known only by class.
     pub opaque: Vec<FuncId>,
+    /// Places behind which functions without a body may have written, and whether they may have in what the contents lead to as well.
+    pub filled: Vec<(Key, bool)>,
 }
 
 /// Executes a function on symbols of its own. `given`: constants in place of some of its parameters. None: it goes too many
@@ -116,7 +118,10 @@ pub(crate) fn work_out(
     if opaque.len() > world.config.max_opaque {
         opaque = vec![function];
     }
-    Some(Effects { pool: machine.pool, symbols: machine.symbols, parts, opaque })
+    let (filled, inside) = (std::mem::take(&mut machine.filled), std::mem::take(&mut machine.filled_inside));
+    let places: BTreeSet<Key> = filled.union(&inside).copied().collect();
+    let filled = places.into_iter().map(|key| (key, inside.contains(&key))).take(world.config.max_opaque).collect();
+    Some(Effects { pool: machine.pool, symbols: machine.symbols, parts, opaque, filled })
 }
 
 /// Executes a function, and says whether all its paths were seen, each by itself.

@@ -93,12 +93,14 @@ impl Search<'_, '_> {
         }
     }
 
-    /// The least and the greatest of the constants that are all a variable is ever set to: `found = 1`.
+    /// The least and the greatest of the constants that are all a variable is ever set to: `found = 1`, or a status that leaves the loop
+    /// unless it is zero.
     fn constant_range(&self, phi: InstId) -> Option<(i64, i64)> {
-        let body = self.machine.frame.body;
-        let Inst::Phi { ty: Type::Int(_), .. } = body.insts[phi] else { return None };
-        let numbers = body.constants_of(phi)?;
-        Some((*numbers.iter().min()?, *numbers.iter().max()?))
+        let machine = &self.machine;
+        *machine.ranges.borrow_mut().entry(phi).or_insert_with(|| {
+            let numbers = machine.frame.numbers_of(phi)?;
+            Some((*numbers.iter().min()?, *numbers.iter().max()?))
+        })
     }
 
     fn assume_between(&mut self, state: &mut State, value: TermId, low: i64, high: i64) {

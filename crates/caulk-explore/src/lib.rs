@@ -56,6 +56,7 @@ mod written;
 // Guarded summaries: how they are made and kept.
 mod effect_cache;
 mod effects;
+mod on_edges;
 mod order;
 
 // The search: paths, where they meet, loops, and the path that is found.

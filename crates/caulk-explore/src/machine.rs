@@ -39,6 +39,10 @@ pub(crate) struct Machine<'a> {
     pub follows_all: bool,
     /// Functions taken by their summaries: what they write is known only by class.
     pub opaque: BTreeSet<FuncId>,
+    /// Where callees without a body may have written, in memory that callers can see: the places behind which nothing is known any more.
+    pub filled: BTreeSet<Key>,
+    /// Places whose contents lead to what they may have written.
+    pub filled_inside: BTreeSet<Key>,
     /// Constants in place of parameters.
     pub given: Given,
     /// Whether functions that may call this one back are asked what they do, or taken by their summaries.
@@ -49,6 +53,8 @@ pub(crate) struct Machine<'a> {
     roots: RefCell<Vec<Option<Option<TermId>>>>,
     /// Whether callees make no block with the constants they are given, once asked for.
     pub(crate) sealed: RefCell<FxHashMap<(FuncId, Given), bool>>,
+    /// The least and the greatest number that a variable of a loop is set to, once asked for.
+    pub(crate) ranges: RefCell<FxHashMap<InstId, Option<(i64, i64)>>>,
     /// What leads to objects, once asked for.
     pub(crate) lineages: RefCell<Vec<Option<Rc<Lineage>>>>,
     /// Objects of which some cell was addressed by an index that is not known.
@@ -69,11 +75,14 @@ impl<'a> Machine<'a> {
             known_effects: FxHashMap::default(),
             follows_all: false,
             opaque: BTreeSet::new(),
+            filled: BTreeSet::new(),
+            filled_inside: BTreeSet::new(),
             given: Given::new(),
             asks_in_cycles: true,
             has_asked_in_cycle: Cell::new(false),
             roots: RefCell::default(),
             sealed: RefCell::default(),
+            ranges: RefCell::default(),
             lineages: RefCell::default(),
             indexed: RefCell::default(),
         }

@@ -210,7 +210,10 @@ impl<'a, 'g> Search<'a, 'g> {
     fn noted_call(&mut self, state: State, inst: InstId) -> States {
         let before = self.observed(&state, None);
         let freeing = self.freed_by(&state, inst);
+        // What a callee finds out of a counter it asks as the function itself would.
+        let empty = self.empty_beside(&state);
         let mut after = self.call(state, inst);
+        after.retain(|state| empty.is_empty() || !self.finds_empty(state, &empty));
         for state in &mut after {
             self.note_freed(&freeing, state, inst);
         }

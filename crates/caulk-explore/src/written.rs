@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use caulk_memory::Class;
 use caulk_program::FuncId;
+use caulk_rules::Rule;
 use caulk_solver::TermId;
 use smallvec::SmallVec;
 
@@ -25,6 +26,10 @@ pub(crate) struct Inside {
 impl Inside {
     pub(crate) fn has(&self, object: TermId) -> bool {
         self.objects.contains(&object)
+    }
+
+    pub(crate) fn places(&self) -> &[Key] {
+        &self.exposed
     }
 }
 
@@ -51,6 +56,13 @@ impl Machine<'_> {
             declared.params.get(index).is_some_and(|p| p.pointee.is_const || p.flags.read_only)
         };
         let inside = self.reach(state, &given);
+        let fills_structures = self.world.config.rules.is_on(Rule::FilledStructures);
+        // A callee that is given a structure as bytes, and writes there, may write any field.
+        let is_untyped = |target: FuncId, index: usize| {
+            let declared = program.function(target).declaration.params.get(index);
+            let is_bytes = declared.is_some_and(|p| p.pointee.target.is_none() && !p.pointee.is_function);
+            fills_structures && is_bytes && !is_const(target, index)
+        };
         // Cells of one object follow each other.
         let last: Cell<(Option<TermId>, Option<Reached>)> = Cell::new((None, None));
         let choose = |machine: &Self, key: Key, class: Class, holder: Option<TermId>| {
@@ -65,14 +77,16 @@ impl Machine<'_> {
             }
             targets.iter().any(|&target| {
                 if !program.has_body(target) {
-                    return above.is_some_and(|index| given[index] == Some(root) && !is_const(target, index));
+                    let is_direct = above.is_some_and(|index| given[index] == Some(root) && !is_const(target, index));
+                    return is_direct || (fills_structures && above.is_none() && !is_global && inside.has(root));
                 }
                 let world = machine.world;
                 (matches!(class, Class::Field(..) | Class::Global(_)) && world.writes(target, class))
                     || above.is_some_and(|index| {
                         world.writes(target, Class::Other)
                             && (key == keys[index]
-                                || (given[index] == Some(root) && !matches!(class, Class::Field(..))))
+                                || (given[index] == Some(root)
+                                    && (!matches!(class, Class::Field(..)) || is_untyped(target, index))))
                     })
                     || (inside.exposed.contains(&key) && world.writes(target, Class::Other))
             })
@@ -82,6 +96,21 @@ impl Machine<'_> {
             false => 0,
         };
         self.forget_bits_where(state, site.inst, choose, kept);
+        for (index, key) in keys.iter().enumerate().filter(|(index, _)| given[*index].is_some()) {
+            let fills = |target: &FuncId| match program.has_body(*target) {
+                true => is_untyped(*target, index) && self.world.writes(*target, Class::Other),
+                false => !is_const(*target, index),
+            };
+            if targets.iter().any(fills) {
+                self.note_filled(*key);
+            }
+            if targets.iter().any(|target| !program.has_body(*target) && !is_const(*target, index)) {
+                self.note_filled_inside(*key);
+            }
+        }
+        if fills_structures && targets.iter().any(|target| !program.has_body(*target)) {
+            self.fill_reached(state, &inside);
+        }
         let writes_plain = site.targets.iter().any(|t| program.has_body(*t) && self.world.writes(*t, Class::Other));
         for key in inside.exposed.iter().filter(|_| writes_plain) {
             state.memory_mut().forget_zeroes(key.base);

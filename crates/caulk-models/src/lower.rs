@@ -135,6 +135,7 @@ impl EntryContext<'_> {
             covers_definitions: self.covers_definitions,
             room: entry.room,
             counts: entry.counts,
+            refuses: entry.refuses,
             varargs: entry.varargs.map(Varargs::from),
             purity: entry.pure.map_or(Purity::Impure, Purity::from),
             ..Model::default()

@@ -27,6 +27,8 @@ pub struct Model {
     pub room: Option<Room>,
     /// What is returned is the length of a list whose first node the first argument points to: zero only for null.
     pub counts: bool,
+    /// Null says also that there is nothing to give, not only that memory is out.
+    pub refuses: bool,
     /// What holds after every call.
     pub ensures: Vec<Comparison>,
     /// Parameters taken to be only read for no better reason than that they are declared pointer to const.

@@ -69,6 +69,8 @@ pub(crate) struct Entry {
     pub(crate) room: Option<Room>,
     #[serde(default)]
     pub(crate) counts: bool,
+    #[serde(default)]
+    pub(crate) refuses: bool,
     pub(crate) ensures: Option<Spanned<List<Ensures>>>,
 }
 

@@ -261,7 +261,12 @@ impl<'a> Narrator<'a> {
     fn allocates(&self, function: FuncId, call: InstId) -> bool {
         let Some(site) = self.program.call_site(function, call) else { return false };
         let targets = self.program.targets(site);
-        !targets.is_empty() && targets.iter().all(|t| self.analysis.summary(*t).allocates())
+        // What may have nothing to give does not say that memory is out.
+        let fails = |target: &FuncId| {
+            let summary = self.analysis.summary(*target);
+            summary.allocates() && !summary.null_otherwise
+        };
+        !targets.is_empty() && targets.iter().all(fails)
     }
 
     /// Very long paths lose conditions that are far from the loss.

@@ -38,6 +38,8 @@ pub struct Summary {
     pub nonnull_result: bool,
     /// Gives back a block, and null where it refuses to make one: null does not say that memory is out.
     pub null_otherwise: bool,
+    /// Out-pointers through which the function only writes: it never asks what was there.
+    pub written_blindly: Vec<u32>,
     /// Says all there is to know, whatever the body is like: a model, where there is a body as well.
     pub is_model: bool,
     /// The result points into what this argument points to, at this offset: `T *&ref() { return field; }`.
@@ -52,6 +54,8 @@ pub struct Summary {
     pub looks_behind: Vec<u32>,
     /// Arguments behind which a library function writes numbers or characters, as its model says. Sorted.
     pub fills: Vec<u32>,
+    /// Of a library function: parameters where what their contents lead to is filled (`readv()`).
+    pub fills_inside: Vec<u32>,
     /// The same for all further arguments of a variadic one: `scanf()`.
     pub fills_further: bool,
     /// Places that it sets to a pointer into what it was given, nothing tells where: the second argument of `strtol()`.

@@ -32,6 +32,16 @@ impl View<'_> {
         hangs
     }
 
+    /// Whether the function puts a pointer to something into a field of the object.
+    pub(crate) fn leads_to_part(&self, own: ValueId, part: ValueId) -> bool {
+        let is_at = |operand: Operand, base: ValueId| self.values.of_operand(operand).is_some_and(|c| c.base == base);
+        own != part
+            && self.body.insts.values().any(|inst| match inst {
+                Inst::Store { value, address, .. } => is_at(*value, part) && is_at(*address, own),
+                _ => false,
+            })
+    }
+
     fn goes_down_only(&self, block: ValueId, own: ValueId) -> bool {
         let ValueNode::Opaque(made) = self.values.node(block) else { return false };
         if block == own || self.calls[made].is_none() {

@@ -17,18 +17,14 @@ pub(crate) fn counted_fields(program: &Program, function: FuncId, body: &Body) -
             _ => None,
         }
     };
-    let loaded = |operand: Operand| match body.insts[operand.value()?] {
+    let loaded = |value: InstId| match body.insts[value] {
         Inst::Load { address, .. } => field(address),
         _ => None,
     };
     let counted = |inst: &Inst| {
-        let Inst::Store { value: Operand::Value(value), address, .. } = inst else { return None };
-        let Inst::Binary { op: BinaryOp::Add | BinaryOp::Mul | BinaryOp::Shl, lhs, rhs, .. } = body.insts[*value]
-        else {
-            return None;
-        };
+        let Inst::Store { value, address, .. } = inst else { return None };
         let place = field(*address)?;
-        [lhs, rhs].into_iter().any(|side| loaded(side) == Some(place)).then_some(place)
+        is_made_larger(body, *value, &|old| loaded(old) == Some(place), MAX_STEPS).then_some(place)
     };
     let mut fields: Vec<(TypeId, u64)> = body.insts.values().filter_map(counted).collect();
     fields.sort_unstable();
@@ -36,15 +32,19 @@ pub(crate) fn counted_fields(program: &Program, function: FuncId, body: &Body) -
     fields
 }
 
-/// How many phis and casts lie between a sum and its store.
-const MAX_STEPS: u32 = 3;
+/// How many phis, casts and further operations lie between a sum and its store: `(room + 16) * 3 / 2`.
+const MAX_STEPS: u32 = 4;
 
 /// Parameters behind which a body leaves a number that it has made larger: `*room = *room ? *room * 2 : 16`. Sorted.
 pub(crate) fn counted_params(body: &Body) -> Vec<u32> {
     let counted = |inst: &Inst| {
         let Inst::Store { value, address, .. } = inst else { return None };
         let param = param_of(body, *address)?;
-        is_made_larger(body, *value, param, MAX_STEPS).then_some(param)
+        let loaded = |value: InstId| match body.insts[value] {
+            Inst::Load { address, .. } => param_of(body, address),
+            _ => None,
+        };
+        is_made_larger(body, *value, &|old| loaded(old) == Some(param), MAX_STEPS).then_some(param)
     };
     let mut params: Vec<u32> = body.insts.values().filter_map(counted).collect();
     params.sort_unstable();
@@ -59,22 +59,19 @@ fn param_of(body: &Body, address: Operand) -> Option<u32> {
     }
 }
 
-fn is_made_larger(body: &Body, value: Operand, param: u32, steps: u32) -> bool {
+/// Whether a value is one that `is_old` tells, with something added to it, or multiplied.
+fn is_made_larger(body: &Body, value: Operand, is_old: &dyn Fn(InstId) -> bool, steps: u32) -> bool {
     let Some(value) = value.value().filter(|_| steps > 0) else { return false };
-    let is_old = |operand: &Operand| {
-        let loaded = |value: InstId| match body.insts[value] {
-            Inst::Load { address, .. } => param_of(body, address),
-            _ => None,
-        };
-        operand.value().and_then(loaded) == Some(param)
-    };
+    let is_larger = |operand: &Operand| is_made_larger(body, *operand, is_old, steps - 1);
     match &body.insts[value] {
-        Inst::Binary { op: BinaryOp::Add | BinaryOp::Mul | BinaryOp::Shl, lhs, rhs, .. } => is_old(lhs) || is_old(rhs),
-        Inst::Phi { incoming, .. } => incoming.iter().any(|(_, from)| is_made_larger(body, *from, param, steps - 1)),
-        Inst::Select { then, other, .. } => {
-            [then, other].into_iter().any(|o| is_made_larger(body, *o, param, steps - 1))
+        Inst::Binary { op: BinaryOp::Add | BinaryOp::Mul | BinaryOp::Shl, lhs, rhs, .. } => {
+            [lhs, rhs].into_iter().any(|side| side.value().is_some_and(is_old) || is_larger(side))
         }
-        Inst::Cast { value, .. } => is_made_larger(body, *value, param, steps - 1),
+        // Half as much again.
+        Inst::Binary { op: BinaryOp::UDiv | BinaryOp::SDiv | BinaryOp::LShr, lhs, .. } => is_larger(lhs),
+        Inst::Phi { incoming, .. } => incoming.iter().any(|(_, from)| is_larger(from)),
+        Inst::Select { then, other, .. } => is_larger(then) || is_larger(other),
+        Inst::Cast { value, .. } => is_larger(value),
         _ => false,
     }
 }

@@ -130,6 +130,7 @@ pub(crate) fn from_model(model: &Model, declaration: &Function) -> Summary {
         impure: model.purity == Purity::Impure,
         room: model.room,
         counts: model.counts,
+        null_otherwise: model.refuses,
         ensures: ensured(model),
         ..Summary::default()
     };
@@ -159,6 +160,7 @@ pub(crate) fn from_model(model: &Model, declaration: &Function) -> Summary {
     }
     summary.fills_further = model.varargs == Some(Varargs::Writes);
     summary.fills.sort_unstable();
+    summary.fills_inside.sort_unstable();
     return_filled_places(&mut summary);
     leave_counts(&mut summary, model);
     summary.actions.sort();
@@ -252,6 +254,9 @@ fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Gu
         }
         EffectKind::Write { what: Place { root: Root::Param(param), derefs: 0, .. } } => {
             summary.fills.push(u32::from(*param));
+        }
+        EffectKind::Write { what: Place { root: Root::Param(param), derefs: 1, .. } } => {
+            summary.fills_inside.push(u32::from(*param));
         }
         EffectKind::Keep { what, holder: None } | EffectKind::Store { what, .. } => {
             summary.actions.push(action(value(what), Destination::Keep, guard));

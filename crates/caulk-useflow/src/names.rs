@@ -1,9 +1,9 @@
 //! What the source calls values, places in memory and the functions that are called.
 
 use caulk_ir::cpp_names::shortened;
-use caulk_ir::{Body, Inst, InstId, Operand, VarId};
+use caulk_ir::{Body, Inst, InstId, Operand, Pointee, VarId};
 use caulk_memory::{Cell, Offset, PathStep, ValueId, ValueNode, ValueTable};
-use caulk_program::{FieldInfo, FuncId, Program, TypeId};
+use caulk_program::{FieldInfo, FuncId, Program, TypeId, UnitId};
 use caulk_summary::print;
 use rustc_hash::FxHashMap;
 
@@ -48,28 +48,49 @@ impl<'a> Names<'a> {
     /// A place in memory, as the source would write it: `menu->items`.
     pub(crate) fn cell(&self, values: &ValueTable, cell: Cell) -> Option<String> {
         let (base, is_address) = self.value(values, cell.base)?;
-        let field = values.field(cell).or_else(|| self.declared_field(values, cell));
-        Some(print::step(self.program, base, is_address, &PathStep { offset: cell.offset, field }))
+        let field = values.field(cell);
+        match field.is_none().then(|| self.declared_field(values, cell)).flatten() {
+            Some(name) => Some(format!("{base}{}{name}", if is_address { "." } else { "->" })),
+            None => Some(print::step(self.program, base, is_address, &PathStep { offset: cell.offset, field })),
+        }
     }
 
-    /// A field that no access in this function names: by the structure that what holds its address is declared to point to.
-    fn declared_field(&self, values: &ValueTable, cell: Cell) -> Option<(TypeId, u64)> {
+    /// A field that no access in this function names: by the structure that what holds its address is declared to be or to point to.
+    fn declared_field(&self, values: &ValueTable, cell: Cell) -> Option<String> {
         let Offset::Known(offset) = cell.offset else { return None };
+        let info = self.program.function(self.function);
+        let structure = |unit: UnitId, pointee: Pointee, depth: u8| {
+            let target = pointee.target.filter(|_| pointee.depth == depth)?;
+            Some(self.program.resolve_struct(unit, target))
+        };
         let ty = match values.node(cell.base) {
             ValueNode::Load(base, at) => {
                 let (holder, at) = values.field(Cell { base, offset: at })?;
                 let field = self.program.type_info(holder).fields.iter().find(|field| field.offset == at)?;
                 field.target.filter(|_| field.pointee.depth == 1)?
             }
-            ValueNode::Opaque(inst) => {
-                let pointee = self.body.vars[*self.bound.get(&inst)?].pointee;
-                let target = pointee.target.filter(|_| pointee.depth == 1)?;
-                self.program.resolve_struct(self.program.function(self.function).unit, target)
+            ValueNode::Opaque(inst) => structure(info.unit, self.body.vars[*self.bound.get(&inst)?].pointee, 1)?,
+            ValueNode::Global(global) => {
+                let global = self.program.global(global);
+                structure(global.unit, global.declaration.pointee, 0)?
             }
-            _ => return None,
+            // What a library hides in a variable has the variable's name.
+            ValueNode::Local(_) | ValueNode::Param(_) | ValueNode::Nothing => return None,
         };
-        let is_named = |field: &FieldInfo| field.offset as i64 == offset && !field.is_base && !field.is_vptr;
-        self.program.type_info(ty).fields.iter().any(is_named).then_some((ty, offset as u64))
+        self.name_at(ty, u64::try_from(offset).ok()?)
+    }
+
+    /// What the source calls a place in a structure: `address.street`.
+    fn name_at(&self, ty: TypeId, offset: u64) -> Option<String> {
+        let is_around = |f: &&FieldInfo| f.offset <= offset && offset < f.offset + f.size && !f.is_base && !f.is_vptr;
+        let field = self.program.type_info(ty).fields.iter().find(is_around)?;
+        let (unit, structure) = self.program.struct_type(ty);
+        let name = unit.str(structure.field_at(field.offset)?.name?);
+        match field.embedded() {
+            Some(inner) => Some(format!("{name}.{}", self.name_at(inner, offset - field.offset)?)),
+            None if field.offset == offset => Some(name.to_owned()),
+            None => Some(format!("{name}[*]")),
+        }
     }
 
     /// A value, and whether its text stands for a variable whose address the value is.

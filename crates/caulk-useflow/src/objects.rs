@@ -316,9 +316,11 @@ pub(crate) fn given_values(view: &mut View<'_>) -> (Vec<ValueId>, Vec<ValueId>) 
                 let thrown = effect.summary.taken_by_throws.iter().filter_map(|index| call.args.get(*index as usize));
                 values.extend(thrown.filter_map(|a| view.values.of_operand(*a)).map(|c| c.base));
                 for action in &effect.summary.actions {
-                    // What a callee may do to a part of what it is given is not worth following, unless it frees it. A destructor
+                    // What a callee may do to a part of what it is given is not worth following, unless it frees or renews it. A destructor
                     // is asked the outcome for the parts: smart pointers give theirs to one of many deleters.
-                    let near = usize::from(ends_object || matches!(action.to, Destination::Free { .. }));
+                    // What it renews, who calls this function owns in the same place afterwards.
+                    let sees_to = matches!(action.to, Destination::Free { .. } | Destination::Renew);
+                    let near = usize::from(ends_object || sees_to);
                     // What it may have moved is not lost where it empties the place as well.
                     let is_emptied = |path: &AccessPath| {
                         path.steps.len() == 1 && effect.summary.overwritten.iter().any(|p| p.same_place(path))

@@ -46,6 +46,8 @@ pub(crate) fn static_use(view: &View<'_>) -> StaticUse {
             _ => note_call(view, id, inst, &mut found),
         }
     }
+    let rules = &view.config.rules;
+    found.shared.extend(rules.all(Rule::StaticTails, || held_twice(view)));
     found.filled.sort_unstable();
     found.filled.dedup();
     found.shared.sort_unstable();
@@ -61,7 +63,8 @@ fn note_store(view: &View<'_>, id: InstId, (ty, value, address): (Type, Operand,
         match to {
             Some(cell) if ty == Type::Ptr && cell.offset == Offset::ZERO => {
                 if is_fresh(view, value) {
-                    found.filled.push((variable, view.line_below(id)));
+                    let made = value.value().filter(|made| view.calls[*made].is_some());
+                    found.filled.push((variable, view.line_below(made.unwrap_or(id))));
                 } else if view.body.constant(value).is_none() && own.as_slice() != [variable] {
                     found.shared.push(variable);
                 }
@@ -73,6 +76,36 @@ fn note_store(view: &View<'_>, id: InstId, (ty, value, address): (Type, Operand,
         found.shared.extend(variables_behind(view, value));
     }
     found.shared.extend(variable_at(view, value));
+}
+
+/// Variables that are set to a block which the function puts somewhere else as well: the tail of a list, whose nodes the list holds.
+fn held_twice(view: &View<'_>) -> Vec<GlobalVarId> {
+    let blocks = view.body.insts.values().filter_map(|inst| match inst {
+        Inst::Store { value: Operand::Value(value), address, .. } => Some((variable_at(view, *address)?, *value)),
+        _ => None,
+    });
+    let is_block = |(_, value): &(GlobalVarId, InstId)| is_fresh(view, (*value).into());
+    blocks
+        .filter(is_block)
+        .filter(|(variable, value)| is_held_beside(view, *value, *variable))
+        .map(|(v, _)| v)
+        .collect()
+}
+
+/// Whether a value is stored in memory other than a variable, or given to a call that keeps it.
+fn is_held_beside(view: &View<'_>, value: InstId, variable: GlobalVarId) -> bool {
+    let is_beside = |address: Operand| {
+        let cell = view.values.of_operand(address);
+        let is_local = |cell: Cell| matches!(view.values.node(cell.base), ValueNode::Local(_) | ValueNode::Nothing);
+        cell.is_some_and(|cell| !is_local(cell)) && variable_at(view, address) != Some(variable)
+    };
+    view.body.insts.iter().any(|(id, inst)| match inst {
+        Inst::Store { value: stored, address, .. } => *stored == value.into() && is_beside(*address),
+        _ => inst.call().is_some_and(|call| {
+            let mut arguments = (0..).zip(&call.args);
+            arguments.any(|(index, argument)| *argument == value.into() && keeps(view, id, index))
+        }),
+    })
 }
 
 /// A callee may keep what a variable holds, or its address.

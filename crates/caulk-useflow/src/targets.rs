@@ -27,6 +27,12 @@ pub(crate) fn combine(summaries: &[&Summary], many: bool, rules: &Rules) -> Summ
         taken_by_throws: taken_by_throws.into_iter().collect(),
         nonnull_result: summaries.iter().all(|s| s.nonnull_result),
         null_otherwise: summaries.iter().any(|s| s.null_otherwise),
+        written_blindly: first
+            .written_blindly
+            .iter()
+            .copied()
+            .filter(|i| rest.iter().all(|s| s.written_blindly.contains(i)))
+            .collect(),
         result_inside: first.result_inside.filter(|known| rest.iter().all(|s| s.result_inside == Some(*known))),
         impure: true,
         cut: summaries.iter().any(|s| s.cut),

@@ -3,9 +3,10 @@
 //! A node that was in the list before has no owner once it is unlinked. Whether the list owned its nodes is not known from
 //! one function: where other code frees what it unlinks from there, it did (the design's "Owning slots").
 
-use caulk_ir::{Inst, InstId, Operand, Type, VarId};
+use caulk_ir::{CompareOp, Inst, InstId, Operand, Type, VarId};
 use caulk_memory::{Cell, Offset, ValueId, ValueNode};
 use caulk_program::{FuncId, GlobalVarId, TypeId};
+use caulk_rules::Rule;
 use caulk_summary::{Destination, Event, Subject};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
@@ -54,7 +55,10 @@ impl Summarizer<'_> {
     /// Follows the nodes that the function takes out of lists.
     pub(crate) fn unlinks(&mut self) -> Vec<Unlink> {
         let body = self.view.body;
-        let stores: Vec<Taken> = body.insts.keys().filter_map(|inst| taken(&self.view, inst)).collect();
+        let stores = body.insts.keys().filter_map(|inst| taken(&self.view, inst));
+        let rules = &self.view.config.rules;
+        let is_cursor = |taken: &Taken| rules.applies(Rule::ListCursors, is_put_back(&self.view, taken));
+        let stores: Vec<Taken> = stores.filter(|taken| !is_cursor(taken)).collect();
         stores.into_iter().filter_map(|taken| self.follow_taken(&taken)).collect()
     }
 
@@ -94,7 +98,21 @@ impl Summarizer<'_> {
         };
         let loads = view.body.insts.iter().filter(|(_, kind)| matches!(kind, Inst::Load { .. })).map(|(inst, _)| inst);
         let again = loads.filter(|inst| *inst != taken.name && is_before(*inst) && is_node(*inst));
-        std::iter::once(taken.name).chain(again).collect()
+        // The list was gone through to find it: `while (*link != node) link = &(*link)->next;`.
+        let sought = view.body.insts.values().filter_map(|kind| match kind {
+            Inst::Compare {
+                op: CompareOp::Eq | CompareOp::Ne,
+                lhs: Operand::Value(lhs),
+                rhs: Operand::Value(rhs),
+                ..
+            } => match (is_node(*lhs), is_node(*rhs)) {
+                (true, false) => Some(*rhs),
+                (false, true) => Some(*lhs),
+                _ => None,
+            },
+            _ => None,
+        });
+        std::iter::once(taken.name).chain(again).chain(sought.filter(|inst| *inst < taken.store)).collect()
     }
 
     /// `next = list->first->next; free(list->first); list->first = next;`
@@ -167,6 +185,25 @@ fn taken(view: &View<'_>, store: InstId) -> Option<Taken> {
     }
     let place = place_of(view, cell, link)?;
     Some(Taken { store, node: from.base, name, link, place })
+}
+
+/// Whether what held the node is a cursor for a while: it gets back what it held before the loop that the node is taken out in.
+fn is_put_back(view: &View<'_>, taken: &Taken) -> bool {
+    let Inst::Store { address, .. } = view.body.insts[taken.store] else { return false };
+    let cell = view.values.of_operand(address);
+    let home = view.homes[taken.store];
+    let is_same = |address: Operand| cell.is_some() && view.values.of_operand(address) == cell;
+    let is_older = |value: InstId| {
+        let Inst::Load { address, .. } = view.body.insts[value] else { return false };
+        let before = view.homes[value];
+        is_same(address) && before != home && view.dominators().dominates(before, home)
+    };
+    view.body.insts.values().any(|inst| match inst {
+        Inst::Store { ty: Type::Ptr, value: Operand::Value(value), address, .. } => {
+            is_same(*address) && is_older(*value)
+        }
+        _ => false,
+    })
 }
 
 /// A field by which structures of one type are linked to each other.

@@ -7,7 +7,7 @@ mod whole;
 
 pub use whole::call;
 
-use caulk_memory::{AccessPath, PathRoot, Relation};
+use caulk_memory::{AccessPath, Offset, PathRoot, PathStep, Relation};
 use smallvec::SmallVec;
 
 use crate::decide::{Answer, Decision};
@@ -266,11 +266,34 @@ fn part_by_store<D: Domain>(
     if !is_worth_it {
         return None;
     }
-    let Decision::If(condition, otherwise) = domain.decide_guard(path, &action.guard) else { return None };
     let mut stored = path.clone();
-    let stored = domain.assume(&mut stored, condition).then_some(stored);
-    let may_be_left = otherwise.is_none_or(|not| domain.assume(path, not));
-    Some(Parted { stored, may_be_left })
+    match domain.decide_guard(path, &action.guard) {
+        Decision::If(condition, otherwise) => {
+            let stored = domain.assume(&mut stored, condition).then_some(stored);
+            let may_be_left = otherwise.is_none_or(|not| domain.assume(path, not));
+            Some(Parted { stored, may_be_left })
+        }
+        Decision::Hidden(_) => {
+            let relation = told_by_result(summary, action).filter(|_| domain.follows_object(path))?;
+            let Decision::If(condition, _) = domain.decide_guard(path, &Guard::ByResult(relation, None)) else {
+                return None;
+            };
+            let stored = domain.assume(&mut stored, condition).then_some(stored);
+            Some(Parted { stored, may_be_left: true })
+        }
+        _ => None,
+    }
+}
+
+/// What the result is wherever a callee puts a block that it makes into the caller's variable, by an out-pointer: whether it does, nothing
+/// else tells.
+fn told_by_result(summary: &Summary, action: &Action) -> Option<Relation> {
+    let (Subject::Alloc(block), Destination::Store(to)) = (&action.subject, &action.to) else { return None };
+    let is_blind = matches!(to.root, PathRoot::Param(index) if summary.written_blindly.contains(&index));
+    let is_out_pointer = is_blind && matches!(to.steps[..], [PathStep { offset: Offset::ZERO, field: None }]);
+    let [case] = &summary.blocks[*block].cases[..] else { return None };
+    let told = case.needs.iter().find(|(path, _)| path.root == PathRoot::Return && path.steps.is_empty());
+    told.map(|(_, relation)| *relation).filter(|_| is_out_pointer && !summary.is_buffer(to))
 }
 
 /// Whether an action puts something into memory.

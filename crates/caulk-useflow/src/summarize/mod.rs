@@ -31,6 +31,7 @@ use crate::unlinked::Unlink;
 use self::hand_out::Owners;
 use self::refusals::gives_null_otherwise;
 use self::results::always_returned;
+use self::stored::written_blindly;
 use serde::{Deserialize, Serialize};
 
 mod copied;
@@ -197,6 +198,7 @@ impl<'a> Summarizer<'a> {
                 && a.to == Destination::Store(AccessPath::root(PathRoot::Return))
         });
         summary.null_otherwise = !summary.nonnull_result && summary.returns_fresh() && gives_null_otherwise(&self.view);
+        summary.written_blindly = written_blindly(&self.view);
         summary.result_inside = result_inside(&self.view);
         let is_case_told =
             || summary.blocks.values().flat_map(|block| &block.cases).any(|case| case.result().is_some());
@@ -414,7 +416,14 @@ impl<'a> Summarizer<'a> {
             let Some(slot) = self.field_of(object.call, cell).map(|slot| self.innermost(slot)) else { continue };
             // A field that points into its own structure goes with it.
             let is_inside = object.first.own == Some(cell.base);
-            if is_inside || shared.contains(&Some(slot)) {
+            // So does one that points back from what the structure leads to.
+            let own = object.first.own;
+            let is_back = own.is_some_and(|own| {
+                let is_below =
+                    self.view.values.is_reached_from(cell.base, own) || self.view.leads_to_part(own, cell.base);
+                self.world.config.rules.applies(Rule::BackLinks, is_below) || self.view.hangs_on(cell.base, own)
+            });
+            if is_inside || is_back || shared.contains(&Some(slot)) {
                 continue;
             }
             // A pointer field that does not link objects of one kind.

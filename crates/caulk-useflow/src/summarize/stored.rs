@@ -3,11 +3,12 @@
 //! What a structure holds that is in a list when the function is left counts as held by the list. Yet it is the field's, if it was stored
 //! there alone.
 
-use caulk_ir::{Constant, Inst, InstId, Operand};
+use caulk_ir::{Constant, Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, ValueNode};
 use caulk_summary::{Action, Destination, Guard, Subject};
 
 use super::{Exit, Summarizer};
+use crate::function::View;
 use crate::indexed::field_of_address;
 use crate::objects::Fresh;
 use crate::slots::Slot;
@@ -133,4 +134,32 @@ impl Summarizer<'_> {
         });
         takes || effect.unknown
     }
+}
+
+/// Out-pointers that the function does nothing with but store through them, or give them to a callee that does no more.
+pub(super) fn written_blindly(view: &View<'_>) -> Vec<u32> {
+    let body = view.body;
+    let params = body.insts.iter().map_while(|(inst, kind)| match kind {
+        Inst::Param { index, ty: Type::Ptr } => Some((inst, *index)),
+        Inst::Param { .. } => Some((inst, u32::MAX)),
+        _ => None,
+    });
+    let is_blind = |param: InstId| {
+        let is_it = |operand: &Operand| *operand == Operand::Value(param);
+        body.insts.iter().all(|(id, kind)| match kind {
+            Inst::Store { value, .. } => !is_it(value),
+            Inst::Bind { .. } | Inst::Unbind { .. } => true,
+            kind => match kind.call() {
+                Some(call) => (0..).zip(&call.args).filter(|(_, arg)| is_it(arg)).all(|(index, _)| {
+                    view.calls[id].as_ref().is_some_and(|e| !e.unknown && e.summary.written_blindly.contains(&index))
+                }),
+                None => {
+                    let mut is_used = false;
+                    kind.for_each_operand(|operand| is_used |= is_it(operand));
+                    !is_used
+                }
+            },
+        })
+    };
+    params.filter(|(inst, index)| *index != u32::MAX && is_blind(*inst)).map(|(_, index)| index).collect()
 }
