@@ -267,9 +267,9 @@ impl Machine<'_> {
             let Some((address, class)) = self.path_address(state, site, result, path) else { continue };
             let program_point = site.program_point_of(written.len() as u32);
             // Of elements it is not known which were written.
-            let names_one = path.steps.last().is_some_and(|step| step.offset != Offset::Any);
-            let value =
-                names_one.then(|| self.unknown(&program_point, Part::Written(self.key(address).offset), Type::Ptr));
+            let names_one_cell = path.steps.last().is_some_and(|step| step.offset != Offset::Any);
+            let value = names_one_cell
+                .then(|| self.unknown(&program_point, Part::Written(self.key(address).offset), Type::Ptr));
             written.push(Written { address, class, ty: Type::Ptr, value });
         }
         for action in &summary.actions {

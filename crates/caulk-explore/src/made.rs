@@ -283,7 +283,7 @@ impl Machine<'_> {
         let opened = &self.world.analysis.opened;
         let is_opened = |action: &Action| match (&action.subject, &action.to) {
             (Subject::Alloc(block), Destination::Store(to)) if to.steps.is_empty() => {
-                opened[effect.summary.blocks[*block].family.0 as usize]
+                opened[effect.summary.blocks[*block].family.index()]
             }
             _ => false,
         };
@@ -318,7 +318,7 @@ impl Machine<'_> {
     /// How a block is named: by a pointer, or by a number if it is a descriptor. Two of them may lie side by side (`pipe`).
     fn type_of_block(&mut self, call: InstId, block: AllocId) -> Type {
         let family = self.effect(call).and_then(|effect| Some(effect.summary.blocks.get(block)?.family));
-        let is_number = family.is_some_and(|family| self.world.analysis.numbered[family.0 as usize]);
+        let is_number = family.is_some_and(|family| self.world.analysis.numbered[family.index()]);
         if is_number { Type::Int(32) } else { Type::Ptr }
     }
 }

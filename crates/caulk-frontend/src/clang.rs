@@ -10,6 +10,7 @@ use caulk_capture::{BitcodeJob, CompileJob, Job, without_rejected};
 use caulk_process::{Lifeline, Limits, Runner, find_program};
 
 use crate::environment;
+use crate::error::FrontendError;
 use crate::failure::Failure;
 use crate::portable::Root;
 
@@ -54,27 +55,6 @@ const OUR_FLAGS: [&str; 18] = [
     "-Qunused-arguments",
 ];
 
-#[derive(Debug, thiserror::Error)]
-pub enum ClangError {
-    #[error(
-        "clang {CLANG_MAJOR} was not found (looked for {0})\n  install it (Debian: apt-get install clang-{CLANG_MAJOR}) \
-         or name it with --clang PATH"
-    )]
-    Missing(String),
-    #[error(
-        "{path} is clang {found}, but Caulk reads what clang {CLANG_MAJOR} writes\n  install clang {CLANG_MAJOR} \
-         (Debian: apt-get install clang-{CLANG_MAJOR}) or name it with --clang PATH"
-    )]
-    Version { path: String, found: String },
-    #[error(
-        "{path} is not clang: {said}\n  install clang {CLANG_MAJOR} (Debian: apt-get install clang-{CLANG_MAJOR}) \
-         or name it with --clang PATH"
-    )]
-    NotClang { path: String, said: String },
-    #[error("{path} could not be run: {source}")]
-    Run { path: String, source: io::Error },
-}
-
 /// A clang of the right version.
 #[derive(Clone, Debug)]
 pub struct Clang {
@@ -103,14 +83,14 @@ pub(crate) struct Outputs<'a> {
 impl Clang {
     /// Finds clang: the one asked for, else `clang-19`, else a plain `clang` that happens to be 19. Its path is absolute from
     /// here on: it runs in folders of the project.
-    pub fn find(wanted: Option<&Path>) -> Result<Self, ClangError> {
+    pub fn find(wanted: Option<&Path>) -> Result<Self, FrontendError> {
         Self::find_for(wanted, Runner::default())
     }
 
     /// Likewise, to be run within other limits than the usual ones.
-    pub fn find_for(wanted: Option<&Path>, runner: Runner) -> Result<Self, ClangError> {
+    pub fn find_for(wanted: Option<&Path>, runner: Runner) -> Result<Self, FrontendError> {
         if let Some(path) = wanted {
-            return Self::check(path, &runner)?.ok_or_else(|| ClangError::Missing(path.display().to_string()));
+            return Self::check(path, &runner)?.ok_or_else(|| FrontendError::Missing(path.display().to_string()));
         }
         let versioned = format!("clang-{CLANG_MAJOR}");
         if let Some(clang) = Self::check(Path::new(&versioned), &runner)? {
@@ -118,12 +98,12 @@ impl Clang {
         }
         match Self::check(Path::new("clang"), &runner) {
             Ok(Some(clang)) => Ok(clang),
-            Ok(None) => Err(ClangError::Missing(format!("{versioned} and clang in PATH"))),
+            Ok(None) => Err(FrontendError::Missing(format!("{versioned} and clang in PATH"))),
             Err(error) => Err(error),
         }
     }
 
-    fn check(path: &Path, runner: &Runner) -> Result<Option<Self>, ClangError> {
+    fn check(path: &Path, runner: &Runner) -> Result<Option<Self>, FrontendError> {
         let shown = path.display().to_string();
         let Some(path) = find_program(path) else { return Ok(None) };
         let mut command = Command::new(&path);
@@ -133,7 +113,7 @@ impl Clang {
         let output = match (Runner { limits, lifeline: runner.lifeline.clone() }).run(command) {
             Ok(output) => output,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(ClangError::Run { path: shown, source }),
+            Err(source) => return Err(FrontendError::Run { path: shown, source }),
         };
         let text = String::from_utf8_lossy(&output.stdout);
         let version = text.lines().next().unwrap_or_default().to_owned();
@@ -142,8 +122,8 @@ impl Clang {
                 let target = text.lines().find(|line| line.starts_with("Target:")).unwrap_or_default().to_owned();
                 Ok(Some(Self { path, version, target, runner: runner.clone(), root: None }))
             }
-            Some(other) => Err(ClangError::Version { path: shown, found: other.to_string() }),
-            None => Err(ClangError::NotClang { path: shown, said: said(&version) }),
+            Some(other) => Err(FrontendError::Version { path: shown, found: other.to_string() }),
+            None => Err(FrontendError::NotClang { path: shown, said: said(&version) }),
         }
     }
 

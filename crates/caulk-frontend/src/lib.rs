@@ -15,6 +15,7 @@ mod deciding;
 mod dependencies;
 pub mod entry;
 mod environment;
+mod error;
 mod failure;
 #[cfg(test)]
 mod fingerprint;
@@ -30,11 +31,9 @@ mod shared;
 mod ssa;
 
 pub use cache::Cache;
-pub use clang::{CLANG_MAJOR, Clang, ClangError};
+pub use clang::{CLANG_MAJOR, Clang};
+pub use error::FrontendError;
 pub use isolated::{Isolated, serve};
 pub use kept::KeptUnits;
 pub use overlay::Overlay;
-pub use read::{
-    Config, LostUnit, ReadUnit, ReadUnitsError, UnitSource, fill_caches, read_units, read_units_keeping,
-    read_units_over,
-};
+pub use read::{Config, LostUnit, ReadUnit, UnitSource, fill_caches, read_units, read_units_keeping, read_units_over};

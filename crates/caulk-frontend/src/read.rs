@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use crate::cache::{Cache, Cached};
 use crate::clang::{Clang, Outputs};
 use crate::dependencies;
+use crate::error::FrontendError;
 use crate::isolated::Isolated;
 use crate::kept::KeptUnits;
 use crate::llvm::Module;
@@ -71,22 +72,12 @@ pub struct LostUnit {
     pub reason: String,
 }
 
-#[derive(Debug, thiserror::Error)]
-pub enum ReadUnitsError {
-    #[error("cannot make a folder for temporary files: {0}")]
-    TempDir(std::io::Error),
-    #[error("cannot write the changed texts for clang: {0}")]
-    Overlay(std::io::Error),
-    #[error("cannot start {threads} threads: {source}")]
-    Threads { threads: usize, source: rayon::ThreadPoolBuildError },
-}
-
 /// Reads every job; the result has one entry for each, in the same order. `done` is called after each, from any thread.
 pub fn read_units(
     jobs: &[Job],
     config: &Config,
     done: &(dyn Fn(&Job) + Sync),
-) -> Result<Vec<Result<ReadUnit, LostUnit>>, ReadUnitsError> {
+) -> Result<Vec<Result<ReadUnit, LostUnit>>, FrontendError> {
     read_units_over(jobs, config, &Overlay::default(), done)
 }
 
@@ -96,7 +87,7 @@ pub fn read_units_over(
     config: &Config,
     overlay: &Overlay,
     done: &(dyn Fn(&Job) + Sync),
-) -> Result<Vec<Result<ReadUnit, LostUnit>>, ReadUnitsError> {
+) -> Result<Vec<Result<ReadUnit, LostUnit>>, FrontendError> {
     read_each(jobs, config, overlay, None, done, &|unit| unit)
 }
 
@@ -107,7 +98,7 @@ pub fn read_units_keeping(
     overlay: &Overlay,
     kept: &KeptUnits,
     done: &(dyn Fn(&Job) + Sync),
-) -> Result<Vec<Result<ReadUnit, LostUnit>>, ReadUnitsError> {
+) -> Result<Vec<Result<ReadUnit, LostUnit>>, FrontendError> {
     read_each(jobs, config, overlay, Some(kept), done, &|unit| unit)
 }
 
@@ -116,7 +107,7 @@ pub fn fill_caches(
     jobs: &[Job],
     config: &Config,
     done: &(dyn Fn(&Job) + Sync),
-) -> Result<Vec<Result<UnitSource, LostUnit>>, ReadUnitsError> {
+) -> Result<Vec<Result<UnitSource, LostUnit>>, FrontendError> {
     read_each(jobs, config, &Overlay::default(), None, done, &|unit| unit.origin)
 }
 
@@ -127,15 +118,15 @@ fn read_each<T: Send>(
     kept: Option<&KeptUnits>,
     done: &(dyn Fn(&Job) + Sync),
     keep: &(dyn Fn(ReadUnit) -> T + Sync),
-) -> Result<Vec<Result<T, LostUnit>>, ReadUnitsError> {
-    let scratch = config.clang.lifeline().temp_folder().map_err(ReadUnitsError::TempDir)?;
-    let description = overlay.write(scratch.path()).map_err(ReadUnitsError::Overlay)?;
+) -> Result<Vec<Result<T, LostUnit>>, FrontendError> {
+    let scratch = config.clang.lifeline().temp_folder().map_err(FrontendError::TempDir)?;
+    let description = overlay.write(scratch.path()).map_err(FrontendError::Overlay)?;
     let over = Over { overlay, flags: overlay.flags(description.as_deref()) };
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(config.threads)
         .stack_size(STACK_BYTES)
         .build()
-        .map_err(|source| ReadUnitsError::Threads { threads: config.threads, source })?;
+        .map_err(|source| FrontendError::Threads { threads: config.threads, source })?;
     let iteration = kept.map(|kept| kept.iteration(overlay));
     let read = |job: &Job, number: usize| {
         let known = iteration.as_ref().and_then(|iteration| iteration.find(job, &config.clang));

@@ -10,6 +10,10 @@ use crate::error::ModelError;
 pub struct FamilyId(pub u16);
 
 impl FamilyId {
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
     /// What `malloc` returns and `free` takes. Always there, whatever files are loaded.
     pub const FREE: FamilyId = FamilyId(0);
 }

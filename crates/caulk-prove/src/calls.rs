@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use caulk_ir::{InstId, Operand};
+use caulk_ir::{Entity, InstId, Operand};
 use caulk_program::FuncId;
 
 use crate::effects::Effects;
@@ -214,7 +214,7 @@ impl Walk<'_> {
         }
         match expr.root {
             Root::Value(param) => {
-                let arg = args.get(param.0 as usize)?;
+                let arg = args.get(param.index())?;
                 Some(self.expr(*arg).extended(&expr.hops))
             }
             Root::Static(_) | Root::Number(_) | Root::Code | Root::Undefined => Some(expr.clone()),

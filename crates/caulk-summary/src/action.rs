@@ -6,6 +6,7 @@ use caulk_models::FamilyId;
 use caulk_program::FuncId;
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::BOUNDS;
 use crate::case::Case;
 use crate::guard::Guard;
 
@@ -99,11 +100,6 @@ pub struct Action {
 }
 
 impl Action {
-    /// Steps of a link between two values of the caller, both sides together, before it is dropped.
-    const MAX_LINK_STEPS: usize = 3;
-    /// Steps to what is freed or allocated, when that happens only sometimes.
-    const MAX_UNSURE_STEPS: usize = 2;
-
     /// Whether the returned value, or something that it leads to, becomes the subject.
     pub fn gives_back(&self) -> bool {
         matches!(&self.to, Destination::Store(to) if to.root == PathRoot::Return)
@@ -120,7 +116,8 @@ impl Action {
         let unsure = self.guard.is_hidden();
         let far = |path: &AccessPath| {
             let is_global = matches!(path.root, PathRoot::Global(_));
-            (unsure && (is_global || path.steps.len() > Self::MAX_UNSURE_STEPS)) || (is_global && path.steps.len() > 1)
+            (unsure && (is_global || path.steps.len() > BOUNDS.unsure_steps))
+                || (is_global && path.steps.len() > BOUNDS.global_steps)
         };
         match (&self.subject, &self.to) {
             (Subject::Alloc(_), Destination::Store(to)) => match to.root {
@@ -130,9 +127,10 @@ impl Action {
             },
             (Subject::Alloc(_), _) => false,
             (Subject::Value(path), Destination::Store(to)) => {
-                !far(path) && !far(to) && path.steps.len() + to.steps.len() <= Self::MAX_LINK_STEPS
+                !far(path) && !far(to) && path.steps.len() + to.steps.len() <= BOUNDS.link_steps
             }
-            (Subject::Value(path), _) => !far(path),
+            // What is done to the caller's own, however far away, is never left out: a caller would take it for untouched.
+            (Subject::Value(path), _) => !matches!(path.root, PathRoot::Global(_)) || !far(path),
         }
     }
 }

@@ -11,6 +11,7 @@
 mod action;
 pub mod apply;
 pub mod birth;
+mod bounds;
 mod case;
 mod decide;
 mod event;

@@ -13,7 +13,7 @@ pub(crate) struct Bounds {
     pub condition_depth: usize,
     /// Parts of `a | b | c` that are looked through for one that is not zero.
     pub alternations: usize,
-    /// Loads from a parameter to a value that is followed for callers: what is further away matters to none.
+    /// Loads from a parameter to a value that is followed for callers. What is done further away callers are not told.
     pub given_loads: u8,
     /// Addresses in variables that are followed from one to the next.
     pub settled_addresses: usize,
@@ -135,7 +135,7 @@ pub(crate) const BOUNDS: Bounds = Bounds {
     sealed_insts: 1_200,
     condition_depth: 8,
     alternations: 8,
-    given_loads: 2,
+    given_loads: 4,
     settled_addresses: 4,
     casts: 4,
     apart: 3,

@@ -69,7 +69,7 @@ fn says(facts: &[Fact], (key, relation): &Fact) -> bool {
 fn alike(facts: &[Fact], other: &[Fact]) -> usize {
     let mut seen = [0u64; 4];
     let is_same = |(a, b): &(&Fact, &Fact)| {
-        let bit = a.0.0 as usize % 256;
+        let bit = a.0.index() % 256;
         let is_first = seen[bit / 64] & (1 << (bit % 64)) == 0;
         seen[bit / 64] |= 1 << (bit % 64);
         is_first && a == b

@@ -21,9 +21,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Capture(#[from] caulk_capture::CaptureError),
     #[error(transparent)]
-    Clang(#[from] caulk_frontend::ClangError),
-    #[error(transparent)]
-    Read(#[from] caulk_frontend::ReadUnitsError),
+    Frontend(#[from] caulk_frontend::FrontendError),
     #[error("cannot use {folder} as the cache: {source}\n  name another folder with --cache DIR, or use --no-cache")]
     Cache { folder: String, source: io::Error },
     #[error("{}; the reasons are above", none_read(*.0))]
