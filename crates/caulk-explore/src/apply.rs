@@ -362,7 +362,7 @@ impl Machine<'_> {
             }
             last.get().1 && machine.world.any_writes(opaque, class)
         };
-        self.forget_bits_where(state, site.inst, choose, |machine, class| machine.world.kept_bits(opaque, class));
+        self.forget_but_left(state, site.inst, choose, |machine, class| machine.world.left_by(opaque, class));
         self.doubt_zeroes(state, (&given, &inside), opaque);
     }
 

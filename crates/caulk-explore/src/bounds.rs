@@ -11,6 +11,8 @@ pub(crate) struct Bounds {
     pub named_loads: u32,
     /// Choices within a loop that are looked through.
     pub loop_choices: usize,
+    /// The same, for flags that a loop sets, of which each case of a switch may set one.
+    pub flag_choices: usize,
     /// Paths that a call commonly goes.
     pub ways_of_call: usize,
     /// Objects that are followed to find what a call can reach.
@@ -33,6 +35,7 @@ pub(crate) const BOUNDS: Bounds = Bounds {
     bit_changes: 16,
     named_loads: 8,
     loop_choices: 16,
+    flag_choices: 128,
     ways_of_call: 3,
     written_objects: 16,
     written_loads: 8,

@@ -63,7 +63,13 @@ impl Search<'_, '_> {
                     self.machine.assume(state, unknown, least);
                 }
             }
-            state.set(inst, unknown);
+            let next = match self.only_sets_bits(inst, header) {
+                true if self.machine.pool.width(value) == self.machine.pool.width(unknown) => {
+                    self.machine.pool.or(value, unknown)
+                }
+                _ => unknown,
+            };
+            state.set(inst, next);
         }
         let changed: Vec<(Key, Content)> =
             state.memory.iter().filter(|(at, c)| before.get(*at) != Some(*c)).map(|(at, c)| (at, *c)).collect();
@@ -86,8 +92,8 @@ impl Search<'_, '_> {
                 let grown = self.machine.pool.sge(value, content.value);
                 state.facts.assume(&mut self.machine.pool, grown);
             }
-            let kept = self.bits_kept_in_loop(header, content.class);
-            let value = self.machine.with_bits_of(content.value, kept, value);
+            let left = self.left_by_loop(header, content.class);
+            let value = self.machine.with_left(state, content.value, left, value);
             let content = self.machine.content(key, value, content.bytes, content.class);
             state.memory_mut().set(key, content);
         }

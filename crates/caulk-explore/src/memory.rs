@@ -195,6 +195,23 @@ impl Memory {
         });
     }
 
+    /// Nothing is known any more of what lies in some bytes; what was cleared around them stays.
+    pub(crate) fn forget_zeroes_in(&mut self, key: Key, bytes: u64) {
+        let end = key.offset.saturating_add(bytes.min(i64::MAX as u64) as i64);
+        let mut behind: SmallVec<[Zeroes; 1]> = SmallVec::new();
+        self.zeroed.retain_mut(|run| {
+            if run.base != key.base || run.to <= key.offset || end <= run.from {
+                return true;
+            }
+            if end < run.to {
+                behind.push(Zeroes { from: end, ..run.clone() });
+            }
+            run.to = key.offset;
+            run.from < run.to
+        });
+        self.zeroed.extend(behind);
+    }
+
     /// Nothing is known any more of what lies at a base.
     pub(crate) fn forget_zeroes(&mut self, base: TermId) {
         self.zeroed.retain(|run| run.base != base);

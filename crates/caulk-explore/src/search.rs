@@ -259,10 +259,13 @@ impl<'a, 'g> Search<'a, 'g> {
     }
 
     fn note_passed(&self, inst: InstId, states: &mut [State]) {
-        let Goal::Leaks { candidates, .. } = self.goal else { return };
+        let Goal::Leaks { candidates, wanted } = self.goal else { return };
         for (index, _) in candidates.iter().enumerate().take(64).filter(|(_, c)| c.place == inst) {
             for state in states.iter_mut().filter(|s| s.tracked.is_some()) {
-                state.passed |= 1 << index;
+                // The call that makes the object passes it only when it is executed again; `call` notes that.
+                if inst != wanted.call {
+                    state.passed |= 1 << index;
+                }
                 match self.machine.frame.body.insts[inst] {
                     Inst::Unbind { .. } => state.trail.add(inst, Event::OutOfScope),
                     Inst::Bind { .. } => state.trail.add(inst, Event::Overwritten),
@@ -273,13 +276,15 @@ impl<'a, 'g> Search<'a, 'g> {
     }
 
     fn call(&mut self, state: State, inst: InstId) -> States {
-        let Goal::Leaks { wanted, .. } = self.goal else { return self.machine.call(state, inst, None) };
+        let Goal::Leaks { wanted, candidates } = self.goal else { return self.machine.call(state, inst, None) };
         if wanted.call != inst {
             return self.machine.call(state, inst, None);
         }
         if state.tracked.is_some() {
             let is_left = self.is_left_in_loop(&state, inst);
-            let after = self.machine.call(state, inst, None);
+            let passed = places(candidates, inst);
+            let mut after = self.machine.call(state, inst, None);
+            after.iter_mut().for_each(|state| state.passed |= passed);
             // Where the call takes the object, as `realloc()` does unless it fails, nothing is lost.
             for state in after.iter().filter(|_| is_left) {
                 if self.machine.is_live(state) {
@@ -454,6 +459,12 @@ impl<'a, 'g> Search<'a, 'g> {
     pub(crate) fn is_over_budget(&self) -> bool {
         self.machine.steps > self.max_steps
     }
+}
+
+/// The candidates that name an instruction as the place of loss, as bits.
+fn places(candidates: &[&Candidate], inst: InstId) -> u64 {
+    let named = candidates.iter().enumerate().take(64).filter(|(_, c)| c.place == inst);
+    named.fold(0, |bits, (index, _)| bits | 1 << index)
 }
 
 /// Where paths end that lose the object of these candidates.

@@ -8,6 +8,7 @@ use caulk_solver::TermId;
 use caulk_summary::Event;
 
 use crate::bounds::BOUNDS;
+use crate::flags::Left;
 use crate::frame::{bytes_of, is_pointer, type_of, width_of};
 use crate::machine::Machine;
 use crate::memory::Content;
@@ -241,16 +242,16 @@ impl Machine<'_> {
         inst: InstId,
         choose: impl Fn(&Self, Key, Class, Option<TermId>) -> bool,
     ) {
-        self.forget_bits_where(state, inst, choose, |_, _| 0);
+        self.forget_but_left(state, inst, choose, |_, _| Left::default());
     }
 
-    /// The same, where bits of a class may be known to stay as they are.
-    pub(crate) fn forget_bits_where(
+    /// The same, where it is known of a class what is left of it.
+    pub(crate) fn forget_but_left(
         &mut self,
         state: &mut State,
         inst: InstId,
         choose: impl Fn(&Self, Key, Class, Option<TermId>) -> bool,
-        kept: impl Fn(&Self, Class) -> u64,
+        left: impl Fn(&Self, Class) -> Left,
     ) {
         let cells = state.memory.len() + self.symbols.initial_cells().len();
         self.steps += cells / self.world.config.cells_per_step.max(1);
@@ -275,8 +276,8 @@ impl Machine<'_> {
             if self.world.config.wants_inputs {
                 self.symbols.note_forgotten(forgotten, key);
             }
-            let kept = kept(self, class);
-            let value = self.with_bits_of(before, kept, forgotten);
+            let left = left(self, class);
+            let value = self.with_left(state, before, left, forgotten);
             let content = self.content(key, value, bytes_of(ty), class);
             state.memory_mut().set(key, content);
         }
@@ -303,7 +304,10 @@ impl Machine<'_> {
     pub(crate) fn forget_range(&mut self, state: &mut State, address: TermId, bytes: Option<u64>, inst: InstId) {
         let key = self.key(address);
         let end = bytes.map(|b| key.offset.saturating_add(b.min(i64::MAX as u64) as i64));
-        state.memory_mut().forget_zeroes(key.base);
+        match bytes {
+            Some(bytes) => state.memory_mut().forget_zeroes_in(key, bytes),
+            None => state.memory_mut().forget_zeroes(key.base),
+        }
         let inside = |_: &Self, at: Key, _: Class, _: Option<TermId>| {
             at.base == key.base && end.is_none_or(|end| key.offset <= at.offset && at.offset < end)
         };

@@ -277,7 +277,26 @@ fn explore_function(world: &World<'_>, function: FuncId, wants_edges: bool) -> (
         }
         effort += Effort { steps: search.machine.steps, solver: search.machine.pool.stats };
     }
+    leave_out_moved(candidates, &mut verdicts);
     (verdicts, refused, effort)
+}
+
+/// A path that was found for one candidate may lose the object at the place of another one of the same allocation, which tells it better.
+fn leave_out_moved(candidates: &[Candidate], verdicts: &mut [Verdict]) {
+    let is_told = |index: usize| {
+        let Verdict::Confirmed(witness) = &verdicts[index] else { return false };
+        let candidate = &candidates[index];
+        let is_same = |other: &Candidate| {
+            (other.allocation, other.block) == (candidate.allocation, candidate.block) && other.place == witness.place
+        };
+        let is_confirmed = |verdict: &Verdict| matches!(verdict, Verdict::Confirmed(of) if of.place == witness.place);
+        witness.place != candidate.place
+            && candidates.iter().zip(&*verdicts).any(|(c, v)| is_same(c) && is_confirmed(v))
+    };
+    let told: Vec<usize> = (0..candidates.len()).filter(|index| is_told(*index)).collect();
+    for index in told {
+        verdicts[index] = Verdict::Refuted(Layer::Ownership);
+    }
 }
 
 fn wanted_by(candidate: &Candidate) -> Wanted {

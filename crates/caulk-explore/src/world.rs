@@ -9,6 +9,7 @@ use caulk_useflow::{Analysis, CallEffect, Callees, UseflowConfig, effect_of};
 
 use crate::config::ExploreConfig;
 use crate::effect_cache::EffectCache;
+use crate::flags::Left;
 use crate::kept::Keeping;
 
 #[derive(Clone, Copy)]
@@ -71,6 +72,19 @@ impl<'a> World<'a> {
         let Class::Field(ty, offset) = class else { return 0 };
         let modified = &self.analysis.survey.modified;
         functions.iter().fold(u64::MAX, |kept, function| kept & modified.kept_bits(*function, ty, offset))
+    }
+
+    /// What is left of cells of a class, whatever of some functions is called.
+    pub(crate) fn left_by(&self, functions: &[FuncId], class: Class) -> Left {
+        let Class::Field(ty, offset) = class else { return Left::default() };
+        let modified = &self.analysis.survey.modified;
+        let full = functions.iter().all(|function| modified.keeps_full(*function, ty, offset));
+        Left { bits: self.kept_bits(functions, class), full }
+    }
+
+    /// Whether some store of the program fills cells of a class only where they are null.
+    pub(crate) fn is_first_filled(&self, class: Class) -> bool {
+        matches!(class, Class::Field(ty, offset) if self.analysis.survey.modified.is_first_filled(ty, offset))
     }
 
     /// Whether cells of a class are sets of flags: some store of the program changes only some bits of them.

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 
 use crate::bounds::BOUNDS;
 use crate::call::Site;
+use crate::flags::Left;
 use crate::machine::Machine;
 use crate::memory::Content;
 use crate::state::{Ownership, State};
@@ -91,11 +92,11 @@ impl Machine<'_> {
                     || (inside.exposed.contains(&key) && world.writes(target, Class::Other))
             })
         };
-        let kept = |machine: &Self, class: Class| match targets.iter().all(|t| program.has_body(*t)) {
-            true => machine.world.kept_bits(&targets, class),
-            false => 0,
+        let left = |machine: &Self, class: Class| match targets.iter().all(|t| program.has_body(*t)) {
+            true => machine.world.left_by(&targets, class),
+            false => Left::default(),
         };
-        self.forget_bits_where(state, site.inst, choose, kept);
+        self.forget_but_left(state, site.inst, choose, left);
         for (index, key) in keys.iter().enumerate().filter(|(index, _)| given[*index].is_some()) {
             let fills = |target: &FuncId| match program.has_body(*target) {
                 true => is_untyped(*target, index) && self.world.writes(*target, Class::Other),

@@ -20,6 +20,7 @@ pub(crate) fn reason(candidate: &Candidate) -> &'static str {
 fn of_static(ground: Ground) -> &'static str {
     match ground {
         Ground::FoundFull => "this function has used what the variable holds before it sets it",
+        Ground::FailedRenewal => of_ground(ground),
         Ground::OthersFreeFirst => "other functions free what the variable holds before they set it",
         _ => "input chooses what is set, and may choose it twice",
     }
@@ -28,6 +29,7 @@ fn of_static(ground: Ground) -> &'static str {
 fn of_ground(ground: Ground) -> &'static str {
     match ground {
         Ground::FoundFull => "this function has found the field not null before it sets it",
+        Ground::FailedRenewal => "the call that should make the block larger frees nothing if it fails",
         Ground::ClearedWhole => "this function frees other fields of the structure before it clears all of it",
         Ground::NulledForGood => "nothing in the program frees what this field holds",
         Ground::NulledWithOthers => "this function frees other fields of the structure and only sets this one to null",

@@ -8,7 +8,7 @@ use caulk_ir::{Body, CompareOp, Constant, Inst, InstId, Operand};
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
 use caulk_summary::Event;
-use caulk_useflow::{Analysis, Candidate, Kind as CandidateKind, Loss, Slot, holder_name};
+use caulk_useflow::{Analysis, Candidate, Ground, Kind as CandidateKind, Loss, Slot, holder_name};
 
 use crate::config::ReportConfig;
 use crate::finding::{Call, Confidence, Finding, Kind, MEMORY, Site, Step, StepKind};
@@ -46,7 +46,8 @@ impl<'a> Narrator<'a> {
     /// What stage one alone says for a candidate.
     pub fn stage_one(&self, candidate: &Candidate) -> Evidence {
         let witness = trail(candidate);
-        let fails = witness.iter().any(|step| self.is_failed_allocation(candidate, step));
+        let fails = candidate.ground == Some(Ground::FailedRenewal)
+            || witness.iter().any(|step| self.is_failed_allocation(candidate, step));
         let confidence = if candidate.hidden { Confidence::Low } else { Confidence::Medium };
         Evidence {
             witness,

@@ -190,6 +190,8 @@ rules! {
         "A field that a structure alone owns, and that a function sets to null which frees others of it, is a candidate, because the others are freed first."
     NulledFields "nulled-fields"
         "A field that is freed elsewhere is lost where a function sets it to null in a structure that its callers have found in memory."
+    FailedRenewals "failed-renewals"
+        "A field that is set to the result of a call which was given what it held loses that where the call fails, because realloc() frees nothing then."
     OverwrittenSlots "overwritten-slots"
         "An owning field that is overwritten while it holds a block is a candidate, because other code frees it first."
     AskedFields "asked-fields"
@@ -294,11 +296,4 @@ impl Rule {
     pub fn named(name: &str) -> Option<Rule> {
         Rule::ALL.into_iter().find(|rule| rule.name() == name)
     }
-
-    pub(crate) fn bit(self) -> u128 {
-        1 << self as u32
-    }
 }
-
-/// Every rule has a bit.
-const _: () = assert!(Rule::ALL.len() <= 128);

@@ -39,6 +39,8 @@ pub(crate) struct Bounds {
     pub bit_operations: usize,
     /// Blocks that are looked through, up from a branch, for the flag that was set before it.
     pub flag_blocks: usize,
+    /// Blocks that are looked through, up from a store, for the test that found its place null.
+    pub first_fill_blocks: usize,
     /// Branches that are looked back over from a throw.
     pub throw_branches: usize,
     /// Functions that a call with several targets is named after.
@@ -148,6 +150,7 @@ pub(crate) const BOUNDS: Bounds = Bounds {
     watched_places: 64,
     bit_operations: 8,
     flag_blocks: 6,
+    first_fill_blocks: 8,
     throw_branches: 8,
     named_callees: 2,
     case_conditions: 6,

@@ -116,7 +116,8 @@ fn number_given(view: &mut View<'_>, call: InstId, value: &AccessPath) -> Option
 /// Remembers what the function's own caller must have left in the place that the object is put into.
 fn note_filled(view: &mut View<'_>, cell: Cell, relation: Relation, object: &mut Fresh) {
     let here = (view.homes[object.call], object.call);
-    if view.is_initial(cell, here)
+    let was_null = relation == Relation::ZERO && view.is_first_filled(cell);
+    if (was_null || view.is_initial(cell, here))
         && let Some(path) = view.values.cell_path(cell)
         && !object.filled.iter().any(|known| known.0 == path && known.1 == relation)
     {

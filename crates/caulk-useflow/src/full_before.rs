@@ -69,6 +69,7 @@ impl<'a> FullBefore<'a> {
         let is_first = || holder == Holder::Given(0) && only_sets_up(self.world.program, function);
         match sign {
             Sign::Full => Some(Ground::FoundFull),
+            Sign::FailedRenewal => Some(Ground::FailedRenewal),
             Sign::Clears => self.is_cleared_alone(function, found).then_some(Ground::ClearedWhole),
             Sign::SetsUp => None,
             Sign::None if rules.applies(Rule::SetUpMethods, is_first()) => None,

@@ -70,6 +70,8 @@ pub(crate) struct View<'a> {
     pub choices: FxHashMap<ValueId, Vec<Cell>>,
     /// Where cells that were asked for may have been written since the entry.
     pub initial: FxHashMap<Cell, Initial>,
+    /// For cells that were asked about, whether the function writes them only where they are null.
+    pub first_filled: FxHashMap<Cell, bool>,
     /// Blocks that hang on an object, as far as was asked: see [`crate::backlinks`].
     pub hanging: FxHashMap<(ValueId, ValueId), bool>,
     /// Parts of an object that are put elsewhere, as far as was asked, and where values are mentioned: see there, too.
@@ -145,6 +147,7 @@ impl<'a> View<'a> {
             asked_fields: FxHashMap::default(),
             choices,
             initial: FxHashMap::default(),
+            first_filled: FxHashMap::default(),
             hanging: FxHashMap::default(),
             put_elsewhere: FxHashMap::default(),
             mentions: OnceCell::new(),

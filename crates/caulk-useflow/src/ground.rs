@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum Ground {
     /// The function has found the field not null.
     FoundFull,
+    /// What makes the block of the field larger has failed.
+    FailedRenewal,
     /// The function clears the structure, and frees other fields of it.
     ClearedWhole,
     /// Nothing frees what the field holds, and the structure is used before and after.

@@ -434,6 +434,9 @@ pub(crate) fn known_on_entry(view: &mut View<'_>, at: InstId, known: &FactList) 
                 _ => None,
             },
             Key::Loaded(cell) if view.is_initial(cell, here) => view.values.cell_path(cell),
+            Key::Loaded(cell) if relation == Relation::ZERO && view.is_first_filled(cell) => {
+                view.values.cell_path(cell)
+            }
             Key::Initial(cell) => view.values.cell_path(cell),
             _ => None,
         };

@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::bit_writes::bit_writes;
 use crate::bounds::BOUNDS;
+use crate::first_fills::first_fills;
 use crate::write_sets::WriteSets;
 
 /// What one store writes.
@@ -25,6 +26,10 @@ pub(crate) enum Write {
     Bits(TypeId, u64, u64),
     /// Besides the class: all of this field. Kept for fields of which something else writes only some bits.
     Whole(TypeId, u64),
+    /// Besides the class: this field, only where it is null.
+    FirstFilled(TypeId, u64),
+    /// Besides the class: this field whatever it holds. Kept for fields that something else fills only where they are null.
+    Replaced(TypeId, u64),
 }
 
 entity!(
@@ -37,6 +42,8 @@ pub struct Modified {
     writes: FxHashMap<Write, WriteId>,
     /// Fields of which some store writes only some bits: such writes, with their masks.
     bits: FxHashMap<(TypeId, u64), Vec<(WriteId, u64)>>,
+    /// Fields that some store fills only where they are null.
+    first_filled: FxHashSet<(TypeId, u64)>,
     written: WriteSets,
     /// By function: it calls something through a pointer that leads nowhere, or assembly.
     calls_unknown: EntitySet<FuncId>,
@@ -47,8 +54,12 @@ impl Modified {
     pub(crate) fn new(program: &Program, direct: &[Vec<Write>]) -> Self {
         let in_bits = |write: &Write| if let Write::Bits(ty, offset, _) = *write { Some((ty, offset)) } else { None };
         let written_in_bits: FxHashSet<(TypeId, u64)> = direct.iter().flatten().filter_map(in_bits).collect();
+        let as_first = |write: &Write| if let Write::FirstFilled(ty, at) = *write { Some((ty, at)) } else { None };
+        let first_filled: FxHashSet<(TypeId, u64)> = direct.iter().flatten().filter_map(as_first).collect();
         let matters = |write: &&Write| match **write {
             Write::Whole(ty, offset) => written_in_bits.contains(&(ty, offset)),
+            Write::Replaced(ty, offset) => first_filled.contains(&(ty, offset)),
+            Write::FirstFilled(..) => false,
             Write::Class(_) | Write::Bits(..) => true,
         };
         let mut writes: FxHashMap<Write, WriteId> = FxHashMap::default();
@@ -68,7 +79,7 @@ impl Modified {
         let callees = |function: FuncId| program.callees(function);
         let direct = direct.iter().map(numbers_of);
         let written = WriteSets::new(direct, writes.len(), program.sccs().iter(), callees, BOUNDS.writes_in_cycle);
-        Self { written, calls_unknown: calls_unknown(program), writes, bits }
+        Self { written, calls_unknown: calls_unknown(program), writes, bits, first_filled }
     }
 
     /// What each function may write, as marks that do not depend on numbers.
@@ -80,6 +91,9 @@ impl Modified {
             Write::Class(Class::Other | Class::Local(_)) => mark(&3),
             Write::Bits(ty, offset, bits) => mark(&(4, names.types.names[ty.index()], offset, bits)),
             Write::Whole(ty, offset) => mark(&(5, names.types.names[ty.index()], offset)),
+            Write::FirstFilled(ty, offset) | Write::Replaced(ty, offset) => {
+                mark(&(6, names.types.names[ty.index()], offset))
+            }
         };
         self.writes.iter().for_each(|(write, number)| names_of[*number] = name(write));
         let of_function = |index: usize| {
@@ -129,6 +143,17 @@ impl Modified {
         }
     }
 
+    /// Whether some store of the program fills a field only where it is null.
+    pub fn is_first_filled(&self, ty: TypeId, offset: u64) -> bool {
+        self.first_filled.contains(&(ty, offset))
+    }
+
+    /// Whether a function leaves a field as it is unless it is null.
+    pub fn keeps_full(&self, function: FuncId, ty: TypeId, offset: u64) -> bool {
+        let replaces = |number: &WriteId| self.has(function, *number);
+        self.is_first_filled(ty, offset) && !self.writes.get(&Write::Replaced(ty, offset)).is_some_and(replaces)
+    }
+
     /// Whether a function may end up in unknown code.
     pub fn calls_unknown(&self, function: FuncId) -> bool {
         note(Read::Writes(function));
@@ -175,12 +200,13 @@ pub(crate) fn of_declaration(program: &Program, function: FuncId) -> Vec<Write> 
 /// What a body writes itself. Sorted.
 pub(crate) fn of_body(program: &Program, function: FuncId, body: &Body) -> Vec<Write> {
     let mut writer = Writer { program, function, body, bound: None, written: Vec::new() };
-    let bit_writes = bit_writes(body);
+    let (bit_writes, first_fills) = (bit_writes(body), first_fills(body));
     for (id, inst) in body.insts.iter() {
         match inst {
             Inst::Store { address, ty: Type::Aggregate(bytes), .. } => {
                 writer.write(*address, Size::Bytes(u64::from(*bytes)));
             }
+            Inst::Store { address, .. } if first_fills.contains(&id) => writer.write(*address, Size::First),
             Inst::Store { address, .. } => {
                 writer.write(*address, bit_writes.get(&id).map_or(Size::Value, |mask| Size::Bits(*mask)));
             }
@@ -200,6 +226,8 @@ pub(crate) fn of_body(program: &Program, function: FuncId, body: &Body) -> Vec<W
 #[derive(Clone, Copy)]
 enum Size {
     Value,
+    /// A value, where there was null.
+    First,
     /// Of a value, only these bits.
     Bits(u64),
     Bytes(u64),
@@ -235,8 +263,7 @@ impl Writer<'_> {
         if let Some((ty, offset)) = field.or_else(|| self.pointed_to(at, after)) {
             return match size {
                 Size::Bytes(bytes) => self.write_whole(ty, offset, bytes),
-                Size::Value => self.write_field(ty, offset, None),
-                Size::Bits(mask) => self.write_field(ty, offset, Some(mask)),
+                Size::Value | Size::First | Size::Bits(_) => self.write_field(ty, offset, size),
             };
         }
         let class = match at {
@@ -301,27 +328,31 @@ impl Writer<'_> {
     }
 
     /// A field, and what overlaps it in a union.
-    fn write_field(&mut self, ty: TypeId, offset: u64, bits: Option<u64>) {
+    fn write_field(&mut self, ty: TypeId, offset: u64, size: Size) {
         let types = self.program.types();
         let written = types.spot(ty, offset);
         for spot in types.overlapping(written) {
             self.written.push(Write::Class(Class::Field(spot.ty, spot.offset)));
-            self.written.push(match bits {
-                Some(mask) if spot == written => Write::Bits(spot.ty, spot.offset, mask),
+            self.written.push(match size {
+                Size::Bits(mask) if spot == written => Write::Bits(spot.ty, spot.offset, mask),
                 _ => Write::Whole(spot.ty, spot.offset),
+            });
+            self.written.push(match size {
+                Size::First if spot == written => Write::FirstFilled(spot.ty, spot.offset),
+                _ => Write::Replaced(spot.ty, spot.offset),
             });
         }
     }
 
     /// The first bytes of the structure at a place; the place alone when there is none.
     fn write_whole(&mut self, ty: TypeId, offset: u64, bytes: u64) {
-        self.write_field(ty, offset, None);
+        self.write_field(ty, offset, Size::Value);
         let Some(inner) = self.structure_at(ty, offset) else { return };
         let mut work = vec![(inner, 0)];
         let before = self.written.len();
         while let Some((ty, start)) = work.pop() {
             for field in self.program.type_info(ty).fields.iter().filter(|f| start + f.offset < bytes) {
-                if self.written.len() - before > 2 * BOUNDS.copied_fields {
+                if self.written.len() - before > 3 * BOUNDS.copied_fields {
                     return;
                 }
                 match field.embedded() {
@@ -329,6 +360,7 @@ impl Writer<'_> {
                     _ => {
                         self.written.push(Write::Class(Class::Field(ty, field.offset)));
                         self.written.push(Write::Whole(ty, field.offset));
+                        self.written.push(Write::Replaced(ty, field.offset));
                     }
                 }
             }

@@ -14,6 +14,7 @@ use crate::alternative::Status;
 use crate::candidate::{Candidate, Loss};
 use crate::classes::Flows;
 use crate::facts::number_of;
+use crate::failed_renewal::is_failed_renewal;
 use crate::first_state::{initialises, sets_up};
 use crate::fresh_values::{is_fresh, is_renewed};
 use crate::full_before::FullBefore;
@@ -53,6 +54,8 @@ pub(crate) enum Sign {
     Clears,
     /// It has found the field not null.
     Full,
+    /// What makes the block larger has failed, and left the field's contents where they were.
+    FailedRenewal,
 }
 
 /// A slot that a function fills.
@@ -360,7 +363,7 @@ fn sign(summarizer: &mut Summarizer<'_>, cell: Cell, store: InstId, is_freed: bo
     if let Inst::Store { value, .. } = summarizer.view.body.insts[store]
         && is_renewed(&summarizer.view, value, cell)
     {
-        return Sign::SetsUp;
+        return if is_failed_renewal(&summarizer.view, store, cell) { Sign::FailedRenewal } else { Sign::SetsUp };
     }
     if is_freed {
         let is_uneven = fills_elsewhere(&summarizer.view, cell, store) && !summarizer.is_compared(cell);

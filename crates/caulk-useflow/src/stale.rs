@@ -106,10 +106,42 @@ impl View<'_> {
         let here = self.keys.here;
         let loads: SmallVec<[InstId; 2]> = self.keys.saved.current(cell, here).collect();
         let mut carried: FactList = loads.into_iter().map(|load| (self.keys.of_inst(load), relation)).collect();
-        if self.is_initial(cell, here) {
+        // What is written only where there is null, and is null now, was null from the first.
+        if self.is_initial(cell, here) || (relation == Relation::ZERO && self.is_first_filled(cell)) {
             carried.push((self.keys.of_initial(cell), relation));
         }
         carried
+    }
+
+    /// Whether the function and what it calls write a cell that a caller can name only where it is null.
+    pub(crate) fn is_first_filled(&mut self, cell: Cell) -> bool {
+        if !matches!(self.values.root(cell.base), ValueNode::Param(_)) {
+            return false;
+        }
+        let by_type = || match cell.offset {
+            Offset::Known(offset) => Some((self.values.structure(cell.base)?, u64::try_from(offset).ok()?)),
+            Offset::Any => None,
+        };
+        let field = self.values.own_field(cell).or_else(|| self.asked_fields.get(&cell).copied()).or_else(by_type);
+        let Some((ty, offset)) = field else { return false };
+        let Class::Field(ty, offset) = Class::of_field(self.program, ty, offset) else { return false };
+        if !self.modified.keeps_full(self.id, ty, offset) {
+            return false;
+        }
+        if let Some(known) = self.first_filled.get(&cell) {
+            return *known;
+        }
+        // Code that was not read is not among those whose writes are known.
+        let is_unread = |inst: InstId| match self.program.call_site(self.id, inst) {
+            Some(site) => {
+                let targets = self.program.targets(site);
+                targets.is_empty() || targets.iter().any(|t| !self.program.has_body(*t))
+            }
+            None => false,
+        };
+        let is_first_filled = !self.body.insts.keys().any(|inst| is_unread(inst) && self.writes_cell(inst, cell));
+        self.first_filled.insert(cell, is_first_filled);
+        is_first_filled
     }
 
     /// Whether a cell that a caller can name surely holds here what it held when the function was entered.

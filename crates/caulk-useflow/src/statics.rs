@@ -14,6 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::candidate::{Candidate, Loss};
+use crate::failed_renewal::is_failed_renewal;
 use crate::fresh_values::{is_fresh, is_renewed};
 use crate::function::View;
 use crate::ground::Ground;
@@ -228,10 +229,14 @@ fn filled_by(
     let mut found = Vec::new();
     for cell in filled_cells(&summarizer.view) {
         let Some(variable) = variable(&summarizer.view, cell).filter(|v| owners.contains_key(v)) else { continue };
-        if is_renewed_here(&summarizer.view, cell) {
+        let is_renewed = is_renewed_here(&summarizer.view, cell);
+        let (lost_at, is_freed) = lost_contents(&mut summarizer, cell, false);
+        if is_renewed {
+            let fails = lost_at.filter(|place| is_failed_renewal(&summarizer.view, *place, cell));
+            let ground = Some(Ground::FailedRenewal);
+            found.extend(fails.map(|place| Filled { variable, lost_at: Some(place), ground }));
             continue;
         }
-        let (lost_at, is_freed) = lost_contents(&mut summarizer, cell, false);
         // Where some way frees it, the others may know that it is empty.
         if is_freed {
             found.push(Filled { variable, lost_at: None, ground: None });
