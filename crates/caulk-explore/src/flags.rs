@@ -1,7 +1,7 @@
 //! Words of flags: what changes some of their bits leaves the others as they were.
 
 use caulk_ir::{BlockId, Inst};
-use caulk_program::{FuncId, Outcome};
+use caulk_program::{FuncId, Resolution};
 use caulk_solver::{BinaryOp, Node, TermId};
 use caulk_useflow::bit_writes;
 
@@ -25,7 +25,7 @@ impl Search<'_, '_> {
                 Inst::Store { .. } => in_bits.get(&inst).map_or(0, |changed| !changed),
                 Inst::Copy { .. } | Inst::Fill { .. } => 0,
                 kind if kind.call().is_some() => match frame.program.call_site(frame.id, inst) {
-                    Some(site) if site.outcome == Outcome::Unresolved => 0,
+                    Some(site) if site.outcome == Resolution::Unresolved => 0,
                     Some(site) => {
                         let with_body = |f: &FuncId| frame.program.has_body(*f);
                         let targets: Vec<FuncId> =
