@@ -15,8 +15,8 @@ mod family;
 mod lower;
 #[path = "src/model.rs"]
 mod model;
-#[path = "src/place.rs"]
-mod place;
+#[path = "src/model_path.rs"]
+mod model_path;
 #[path = "src/schema.rs"]
 mod schema;
 #[path = "src/suggest.rs"]

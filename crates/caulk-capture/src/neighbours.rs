@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::glance;
 use crate::job::SkipReason;
 use crate::language::{Language, language_of};
 use crate::paths::resolve;
+use crate::{glance, mentions};
 
 /// How far the search for neighbours goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,28 +68,45 @@ pub fn find_neighbours(lacking: &[Lacking], given: &[PathBuf], config: &Neighbou
     choose(found, config)
 }
 
-/// The names among `names` that some source or header of `folders` may write. Those of `read_already` are left aside: their
-/// code is known. None if there is more text than may be searched.
-pub fn written_nearby<'n>(
+/// Who may write variables, as far as texts tell: see [`doubts_nearby`].
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Doubts<'n> {
+    /// Sources that do more with variables than to look at them, as it seems, and with which. Their code decides.
+    pub sources: BTreeMap<PathBuf, BTreeSet<&'n str>>,
+    /// Variables that a header does more with, in all sources that include it.
+    pub of_headers: BTreeSet<&'n str>,
+}
+
+/// Where in `folders` a text may write variables among `names`. Those of `read_already` are left aside: their code is known. None if
+/// there is more text than may be searched.
+pub fn doubts_nearby<'n>(
     names: &BTreeSet<&'n str>,
     folders: &BTreeSet<PathBuf>,
     read_already: &[PathBuf],
     config: &NeighbourConfig,
-) -> Option<BTreeSet<&'n str>> {
+) -> Option<Doubts<'n>> {
     let known: BTreeSet<PathBuf> = read_already.iter().map(|path| real(path)).collect();
     let mut budget = config.max_searched;
-    let mut found = BTreeSet::new();
+    let mut doubts = Doubts::default();
     let is_code = |kind: &Result<Language, SkipReason>| matches!(kind, Ok(_) | Err(SkipReason::Header));
     for source in folders.iter().flat_map(|folder| files_in(folder, is_code)) {
         if known.contains(&real(&source)) {
             continue;
         }
         let text = read(&source, &mut budget)?;
-        if names.iter().any(|name| text.contains(name)) {
-            found.extend(glance::written(&text, names));
+        if !names.iter().any(|name| text.contains(name)) {
+            continue;
+        }
+        let found = mentions::doubtful(&text, names);
+        if found.is_empty() {
+            continue;
+        }
+        match language_of(&source, None, false) {
+            Ok(_) => drop(doubts.sources.insert(source, found)),
+            Err(_) => doubts.of_headers.extend(found),
         }
     }
-    Some(found)
+    Some(doubts)
 }
 
 /// Where programs begin.
@@ -250,11 +267,13 @@ mod tests {
             path
         };
         let read = [file("a.c", "int v = 1; int w = 1; int u = 1;")];
-        file("b.c", "int f(void) { v = 2; return u == 1; }");
-        file("b.h", "#define SET(x) (w = (x))");
+        let writer = file("b.c", "int f(void) { v = 2; return u == 1; }");
+        file("b.h", "extern int u, v, w;\n#define SET(x) (w = (x))");
         let (names, folders) = (BTreeSet::from(["u", "v", "w"]), BTreeSet::from([dir.path().to_owned()]));
-        let config = NeighbourConfig::default();
-        assert_eq!(written_nearby(&names, &folders, &read, &config), Some(BTreeSet::from(["v", "w"])));
-        assert_eq!(written_nearby(&names, &folders, &read, &NeighbourConfig { max_searched: 8, ..config }), None);
+        let config = NeighbourConfig::default;
+        let expected =
+            Doubts { sources: BTreeMap::from([(writer, BTreeSet::from(["v"]))]), of_headers: BTreeSet::from(["w"]) };
+        assert_eq!(doubts_nearby(&names, &folders, &read, &config()), Some(expected));
+        assert_eq!(doubts_nearby(&names, &folders, &read, &NeighbourConfig { max_searched: 8, ..config() }), None);
     }
 }

@@ -27,7 +27,7 @@ struct Translation<'t> {
 }
 
 /// A part that can be, and what it does to the object.
-struct Outcome<'e> {
+struct PossiblePart<'e> {
     /// How the callee goes, for the reader.
     inside: (FuncId, &'e [Edge]),
     state: State,
@@ -46,7 +46,7 @@ impl Machine<'_> {
         site: &Site<'_>,
         effects: &[(FuncId, Arc<Effects>)],
     ) -> States {
-        let mut outcomes: Vec<Outcome<'_>> = Vec::new();
+        let mut outcomes: Vec<PossiblePart<'_>> = Vec::new();
         for (target, effects) in effects {
             self.opaque.extend(&effects.opaque);
             for (number, effect) in effects.parts.iter().enumerate() {
@@ -102,19 +102,25 @@ impl Machine<'_> {
     }
 
     /// Whether an outcome that leaves the object could, for all the caller can see, as well be one that takes it.
-    fn is_indistinct(&mut self, before: &State, outcomes: &[Outcome<'_>], index: usize) -> bool {
+    fn is_indistinct(&mut self, before: &State, outcomes: &[PossiblePart<'_>], index: usize) -> bool {
         let taking: Vec<usize> = (0..outcomes.len()).filter(|i| outcomes[*i].is_taken).collect();
         self.may_be_one_of(before, outcomes, index, taking)
     }
 
     /// Whether an outcome that loses the object could as well be one that leaves it where it is.
-    fn may_be_left(&mut self, before: &State, outcomes: &[Outcome<'_>], index: usize) -> bool {
+    fn may_be_left(&mut self, before: &State, outcomes: &[PossiblePart<'_>], index: usize) -> bool {
         let leaving: Vec<usize> = (0..outcomes.len()).filter(|i| !outcomes[*i].is_lost).collect();
         self.may_be_one_of(before, outcomes, index, leaving)
     }
 
     /// Whether an outcome leaves the object only because a count is zero that nothing says is.
-    fn is_left_as_empty(&mut self, before: &State, site: &Site<'_>, outcomes: &[Outcome<'_>], index: usize) -> bool {
+    fn is_left_as_empty(
+        &mut self,
+        before: &State,
+        site: &Site<'_>,
+        outcomes: &[PossiblePart<'_>],
+        index: usize,
+    ) -> bool {
         let target = outcomes[index].inside.0;
         let freeing = outcomes.iter().filter(|outcome| outcome.is_taken && outcome.inside.0 == target);
         freeing
@@ -127,7 +133,7 @@ impl Machine<'_> {
         &mut self,
         before: &State,
         site: &Site<'_>,
-        outcomes: &[Outcome<'_>],
+        outcomes: &[PossiblePart<'_>],
         index: usize,
     ) -> bool {
         let (target, left) = (outcomes[index].inside.0, &outcomes[index].state);
@@ -139,7 +145,13 @@ impl Machine<'_> {
     }
 
     /// Whether what the caller can see of one outcome may hold together with what it can see of one of the others.
-    fn may_be_one_of(&mut self, before: &State, outcomes: &[Outcome<'_>], index: usize, others: Vec<usize>) -> bool {
+    fn may_be_one_of(
+        &mut self,
+        before: &State,
+        outcomes: &[PossiblePart<'_>],
+        index: usize,
+        others: Vec<usize>,
+    ) -> bool {
         others.into_iter().any(|other| {
             let mut facts = before.facts.clone();
             let conditions = outcomes[index].visible.iter().chain(&outcomes[other].visible);
@@ -157,7 +169,7 @@ impl Machine<'_> {
         site: &Site<'_>,
         (target, effects): (FuncId, &Effects),
         effect: &'e EffectsPart,
-    ) -> Option<Outcome<'e>> {
+    ) -> Option<PossiblePart<'e>> {
         let mut translation = Translation { effects, known: FxHashMap::default() };
         let before = state.clone();
         let told: Vec<SymbolId> = effect.result.map(|r| effects.pool.symbols(r)).unwrap_or_default();
@@ -251,7 +263,7 @@ impl Machine<'_> {
         }
         let is_taken = was_live && !self.is_live(&state);
         let is_lost = was_live && !is_taken && self.is_lost_by_callee(&before, &state);
-        Some(Outcome { inside: (target, &effect.edges), state, visible, is_taken, is_lost })
+        Some(PossiblePart { inside: (target, &effect.edges), state, visible, is_taken, is_lost })
     }
 
     /// What the callee cleared.

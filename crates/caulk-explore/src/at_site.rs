@@ -136,12 +136,7 @@ impl Domain for AtSite<'_, '_, '_> {
     }
 
     fn decide(&mut self, state: &State, _: Role, action: &Action) -> Decision<TermId> {
-        let is_sure =
-            matches!(action.guard, Guard::ByResult(..)) && self.machine.has_room(self.site, &self.effect.summary);
-        let decision = match is_sure {
-            true => Decision::Yes,
-            false => self.machine.decide_action(state, self.site, self.result, action),
-        };
+        let decision = self.machine.decide_action(state, self.site, self.result, action);
         // Where it was stored for certain it can be found there; `finish` sees to that.
         let is_seen = state.tracked.is_none() && matches!(action.to, Destination::Store(_));
         match decision {

@@ -3,11 +3,10 @@
 use caulk_ir::Type;
 use caulk_memory::{AccessPath, Class, Offset, PathRoot, Relation};
 use caulk_program::FuncId;
-use caulk_rules::Rule;
 use caulk_solver::{Consistency, TermId};
 use caulk_summary::apply::call;
 use caulk_summary::birth::{enter, leave};
-use caulk_summary::{Action, AllocId, Case, Decision, Depth, Destination, Guard, Room, Subject, Summary};
+use caulk_summary::{Action, AllocId, Case, Decision, Depth, Destination, Guard, Subject, Summary};
 use caulk_useflow::CallEffect;
 use smallvec::smallvec;
 
@@ -92,15 +91,6 @@ impl Machine<'_> {
         let zero = self.pool.constant(self.pool.width(first), 0);
         let is_null = self.pool.eq(first, zero);
         state.facts.implied(&self.pool, is_null) == Some(false)
-    }
-
-    /// Whether something is put into a container that was made with room for it: that does not fail.
-    pub(crate) fn has_room(&mut self, site: &Site<'_>, summary: &Summary) -> bool {
-        let container = (summary.room == Some(Room::Used)).then(|| site.args.first()).flatten();
-        let origin = container.and_then(|c| self.root(*c)).map(|root| self.origin(root));
-        let Some(Origin::Block(maker)) = origin else { return false };
-        let is_roomy = self.effect(maker).is_some_and(|made| made.summary.room == Some(Room::Made));
-        self.world.config.rules.applies(Rule::Room, is_roomy)
     }
 
     /// What the call gives back.

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use caulk_ir::{CallData, Callee, Inst, InstId, Operand, Step, Type};
+use caulk_ir::{AddressStep, CallData, Callee, Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, PathRoot};
-use caulk_program::{FuncId, Outcome};
+use caulk_program::{FuncId, Resolution};
 use caulk_rules::Rule;
 use caulk_solver::TermId;
 use caulk_summary::{Action, AllocId, Destination, Subject, Summary};
@@ -93,7 +93,7 @@ impl<'a> Machine<'a> {
         for argument in &call.args {
             let Operand::Value(value) = *argument else { continue };
             let Inst::Address { base, steps } = &frame.body.insts[value] else { continue };
-            let is_field = matches!(steps.as_slice(), [Step::Field { .. }, ..]);
+            let is_field = matches!(steps.as_slice(), [AddressStep::Field { .. }, ..]);
             if self.world.config.rules.applies(Rule::FieldAddresses, is_field) {
                 let base = self.operand(state, *base);
                 self.dereference(state, base);
@@ -203,7 +203,7 @@ impl<'a> Machine<'a> {
             && let Some(site) = self.frame.program.call_site(self.frame.id, inst)
         {
             targets.extend_from_slice(self.frame.program.targets(site));
-            are_all_targets = site.outcome == Outcome::Resolved;
+            are_all_targets = site.outcome == Resolution::Resolved;
         }
         Site { inst, call, args, program_point: self.program_point(state, inst), targets, are_all_targets }
     }

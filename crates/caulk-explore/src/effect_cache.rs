@@ -21,13 +21,13 @@ use crate::world::World;
 /// Constants given for parameters, by index.
 pub(crate) type Given = SmallVec<[(u32, u64); 2]>;
 
-type Slot = OnceLock<Arc<Made>>;
+type OnceMade = OnceLock<Arc<Made>>;
 
 pub(crate) struct EffectCache {
-    slots: EntityVec<FuncId, Slot>,
+    slots: EntityVec<FuncId, OnceMade>,
     order: Order,
     /// For callees too large for a slot, by function and the number of the constants.
-    special: Mutex<FxHashMap<EffectKey, Arc<Slot>>>,
+    special: Mutex<FxHashMap<EffectKey, Arc<OnceMade>>>,
     special_order: Order,
     givens: Mutex<Givens>,
     max_callee_depth: u32,

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use caulk_ir::{ArithFlags, BinaryOp, CastOp, CompareOp, Inst, InstId, Operand, Step, Type, UnknownReason};
+use caulk_ir::{AddressStep, ArithFlags, BinaryOp, CastOp, CompareOp, Inst, InstId, Operand, Type, UnknownReason};
 use caulk_memory::{Class, Relation};
 use caulk_rules::Rule;
 use caulk_solver::{BinaryOp as TermOp, Comparison, NoWrap, Node, TermId, TermPool};
@@ -179,13 +179,13 @@ impl Machine<'_> {
         }
     }
 
-    fn address(&mut self, state: &State, base: TermId, steps: &[Step]) -> TermId {
+    fn address(&mut self, state: &State, base: TermId, steps: &[AddressStep]) -> TermId {
         let mut address = base;
         for step in steps {
             address = match *step {
-                Step::Field { offset, .. } => self.pool.offset(address, offset as i64, true),
-                Step::Bytes { offset, .. } => self.pool.offset(address, offset, true),
-                Step::Index { index, stride } => {
+                AddressStep::Field { offset, .. } => self.pool.offset(address, offset as i64, true),
+                AddressStep::Bytes { offset, .. } => self.pool.offset(address, offset, true),
+                AddressStep::Index { index, stride } => {
                     let index = self.operand(state, index);
                     let wide = if self.pool.width(index) < 64 { self.pool.sext(index, 64) } else { index };
                     let stride = self.pool.constant(64, stride);

@@ -1,7 +1,7 @@
 //! Words of flags: what changes some of their bits leaves the others as they were.
 
 use caulk_ir::{BinaryOp as Op, BlockId, Inst, InstId, Operand, Type};
-use caulk_program::{FuncId, Outcome};
+use caulk_program::{FuncId, Resolution};
 use caulk_solver::{BinaryOp, Node, TermId};
 use caulk_useflow::{bit_writes, first_fills};
 
@@ -47,7 +47,7 @@ impl Search<'_, '_> {
                 }
                 Inst::Copy { .. } | Inst::Fill { .. } => Left::default(),
                 kind if kind.call().is_some() => match frame.program.call_site(frame.id, inst) {
-                    Some(site) if site.outcome == Outcome::Unresolved => Left::default(),
+                    Some(site) if site.outcome == Resolution::Unresolved => Left::default(),
                     Some(site) => {
                         let with_body = |f: &FuncId| frame.program.has_body(*f);
                         let targets: Vec<FuncId> =

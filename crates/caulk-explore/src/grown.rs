@@ -2,7 +2,7 @@
 
 use caulk_ir::{BinaryOp, BlockId, Inst, InstId, Operand, Type};
 use caulk_memory::{Class, Relation};
-use caulk_program::Outcome;
+use caulk_program::Resolution;
 use caulk_rules::Rule;
 use caulk_solver::TermId;
 
@@ -111,7 +111,7 @@ impl Search<'_, '_> {
                 let targets = frame.program.targets(site);
                 let is_given = call.args.iter().any(|arg| self.is_in(*arg, variable));
                 let is_unread =
-                    site.outcome != Outcome::Resolved || targets.iter().any(|t| !frame.program.has_body(*t));
+                    site.outcome != Resolution::Resolved || targets.iter().any(|t| !frame.program.has_body(*t));
                 (is_given && is_unread) || self.machine.world.any_writes(targets, class)
             }),
         }

@@ -6,8 +6,8 @@
 //!         found->name = strdup(table[i].name);
 //! ```
 
+use caulk_ir::{AddressStep, InstId, Operand, Unit};
 use caulk_ir::{BlockId, Body, Callee, CompareOp, Constant, EntityVec, GlobalId, InitItem, Initialiser, Inst};
-use caulk_ir::{InstId, Operand, Step, Unit};
 use caulk_rules::Rule;
 use caulk_useflow::compares_texts;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -89,10 +89,10 @@ impl Finder<'_> {
         {
             for step in steps {
                 match step {
-                    Step::Field { offset: field, .. } => offset += *field as i64,
-                    Step::Bytes { offset: bytes, .. } => offset += bytes,
-                    Step::Index { index: by, stride } if index.is_none() => index = Some((*by, *stride)),
-                    Step::Index { .. } => return None,
+                    AddressStep::Field { offset: field, .. } => offset += *field as i64,
+                    AddressStep::Bytes { offset: bytes, .. } => offset += bytes,
+                    AddressStep::Index { index: by, stride } if index.is_none() => index = Some((*by, *stride)),
+                    AddressStep::Index { .. } => return None,
                 }
             }
             at = *base;
@@ -129,7 +129,8 @@ impl Finder<'_> {
                 continue;
             }
             let Inst::Address { base, steps } = &self.body.insts[operand.value()?] else { return None };
-            let ([Step::Bytes { offset, .. }], true) = (steps.as_slice(), *base == Operand::Value(walker)) else {
+            let ([AddressStep::Bytes { offset, .. }], true) = (steps.as_slice(), *base == Operand::Value(walker))
+            else {
                 return None;
             };
             stride = Some(u64::try_from(*offset).ok()?);
@@ -148,11 +149,11 @@ impl Finder<'_> {
             && let Inst::Address { base, steps } = &self.body.insts[value]
         {
             for step in steps {
-                let (Step::Field { .. } | Step::Bytes { .. }) = step else { return None };
+                let (AddressStep::Field { .. } | AddressStep::Bytes { .. }) = step else { return None };
                 offset += match step {
-                    Step::Field { offset, .. } => *offset as i64,
-                    Step::Bytes { offset, .. } => *offset,
-                    Step::Index { .. } => 0,
+                    AddressStep::Field { offset, .. } => *offset as i64,
+                    AddressStep::Bytes { offset, .. } => *offset,
+                    AddressStep::Index { .. } => 0,
                 };
             }
             at = *base;
@@ -185,7 +186,7 @@ impl Finder<'_> {
             Inst::Load { address, .. } => self.is_steady(*address, header),
             Inst::Cast { value, .. } => self.is_steady(*value, header),
             Inst::Address { base, steps } => {
-                !steps.iter().any(|step| matches!(step, Step::Index { .. })) && self.is_steady(*base, header)
+                !steps.iter().any(|step| matches!(step, AddressStep::Index { .. })) && self.is_steady(*base, header)
             }
             _ => false,
         }

@@ -14,7 +14,7 @@ use crate::symbols::{Key, Origin};
 
 /// What must agree for two paths to become one whatever it costs: where the object is, and who holds it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Signature {
+struct StateKey {
     tracked: Option<TermId>,
     ownerships: Vec<(TermId, Ownership)>,
     cells: Vec<Key>,
@@ -106,7 +106,7 @@ impl Search<'_, '_> {
             return states;
         }
         let taken = if self.is_leak_search() { Vec::new() } else { self.machine.arguments_taken(&states) };
-        let mut groups: BTreeMap<Signature, Vec<State>> = BTreeMap::new();
+        let mut groups: BTreeMap<StateKey, Vec<State>> = BTreeMap::new();
         for state in states {
             let mut signature = self.signature(&state, Some(block));
             signature.absent = self.machine.absent_arguments(&state, &taken);
@@ -140,7 +140,7 @@ impl Search<'_, '_> {
 
     /// Paths inside a block that became too many: only what must agree keeps them apart.
     pub(crate) fn squeeze(&mut self, states: Vec<State>) -> Vec<State> {
-        let mut groups: BTreeMap<Signature, Vec<State>> = BTreeMap::new();
+        let mut groups: BTreeMap<StateKey, Vec<State>> = BTreeMap::new();
         for state in states {
             let signature = self.signature(&state, None);
             groups.entry(signature).or_default().push(state);
@@ -167,11 +167,11 @@ impl Search<'_, '_> {
         states
     }
 
-    fn signature(&mut self, state: &State, block: Option<BlockId>) -> Signature {
+    fn signature(&mut self, state: &State, block: Option<BlockId>) -> StateKey {
         let live: &[InstId] = block.map_or(&[], |block| self.machine.frame.live_pointers(block));
         let machine = &self.machine;
         let iterations = state.iterations.iter().map(|r| (r.header.0, r.count)).collect();
-        let mut signature = Signature {
+        let mut signature = StateKey {
             tracked: state.tracked,
             ownerships: Vec::new(),
             cells: Vec::new(),

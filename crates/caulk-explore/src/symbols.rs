@@ -206,7 +206,7 @@ impl Symbols {
         self.inner.contains(&value)
     }
 
-    /// What a cell held at first, if anybody asked.
+    /// What a cell held at first, if that was asked for.
     pub(crate) fn initial_value(&self, key: Key) -> Option<TermId> {
         let index = [64u8, 32, 16, 8].iter().find_map(|width| self.initial_index.get(&(key, *width)));
         index.map(|at| self.initial[*at].value)

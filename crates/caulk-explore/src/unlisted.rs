@@ -5,7 +5,7 @@
 
 use caulk_ir::{Body, Inst, InstId};
 use caulk_program::{FuncId, Program};
-use caulk_summary::{AllocId, Block, Destination, Subject, Summary};
+use caulk_summary::{Alloc, AllocId, Destination, Subject, Summary};
 use caulk_useflow::{Analysis, Candidate, Kind, Loss, UseflowConfig};
 
 use crate::call::Wanted;
@@ -64,7 +64,7 @@ fn of_function(world: &World<'_>, function: FuncId) -> Vec<Unlisted> {
 }
 
 /// What the calls of a function make for it.
-fn objects(world: &World<'_>, function: FuncId, body: &Body) -> Vec<(Wanted, Block)> {
+fn objects(world: &World<'_>, function: FuncId, body: &Body) -> Vec<(Wanted, Alloc)> {
     let calls = body.insts.iter().filter(|(_, inst)| inst.call().is_some()).map(|(call, _)| call);
     let made = |call: InstId| {
         let effect = world.call_effect(function, call)?;
@@ -85,7 +85,7 @@ fn returns(body: &Body) -> impl Iterator<Item = InstId> + '_ {
 }
 
 /// As stage one would list it, if it were left at this return.
-fn candidate(function: FuncId, wanted: Wanted, block: &Block, exit: InstId) -> Candidate {
+fn candidate(function: FuncId, wanted: Wanted, block: &Alloc, exit: InstId) -> Candidate {
     Candidate {
         function,
         allocation: wanted.call,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const DECIDING: &[&str] = &[
     "../caulk-ir/src",
     "../caulk-ir/Cargo.toml",
+    "src/bounds.rs",
     "src/clang.rs",
     "src/entry.rs",
     "src/environment.rs",

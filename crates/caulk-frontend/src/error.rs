@@ -1,4 +1,4 @@
-//! Why nothing can be read at all. A unit that cannot be read is a [`crate::LostUnit`], and no error.
+//! Why nothing can be read at all, and why one unit cannot: that is the reason of a [`crate::LostUnit`], and no error of the run.
 
 use std::io;
 
@@ -29,4 +29,17 @@ pub enum FrontendError {
     Overlay(io::Error),
     #[error("cannot start {threads} threads: {source}")]
     Threads { threads: usize, source: rayon::ThreadPoolBuildError },
+}
+
+/// Why bitcode gives no unit.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum UnitError {
+    #[error("cannot read {path}: {message}")]
+    Open { path: String, message: String },
+    #[error("{path} is not bitcode of LLVM 19")]
+    Parse { path: String },
+    #[error("LLVM could not prepare {path}: {message}")]
+    Passes { path: String, message: String },
+    #[error("its pointers have {0} bytes; Caulk knows targets with pointers of 1, 2, 4 and 8 bytes")]
+    PointerSize(u32),
 }

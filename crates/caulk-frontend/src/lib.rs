@@ -8,6 +8,7 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod bounds;
 mod cache;
 mod clang;
 #[cfg(test)]

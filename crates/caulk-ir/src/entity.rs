@@ -93,6 +93,14 @@ impl<K: Entity> EntitySet<K> {
         Self { words: Vec::with_capacity(len.div_ceil(64)), key: PhantomData }
     }
 
+    pub(crate) fn from_words(words: Vec<u64>) -> Self {
+        Self { words, key: PhantomData }
+    }
+
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
     #[inline]
     pub fn contains(&self, key: K) -> bool {
         let index = key.index();

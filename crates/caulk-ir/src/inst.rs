@@ -73,7 +73,7 @@ pub enum Inst {
     /// Address arithmetic: `base` plus all steps.
     Address {
         base: Operand,
-        steps: SmallVec<[Step; 1]>,
+        steps: SmallVec<[AddressStep; 1]>,
     },
     /// Copies `len` bytes; what pointers lie in them travel along.
     Copy {
@@ -179,7 +179,7 @@ pub enum Inst {
 
 /// One step of address arithmetic, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Step {
+pub enum AddressStep {
     /// Into the field of a structure that begins at `offset`.
     Field { ty: StructId, offset: u64 },
     /// By a constant number of bytes: a constant index, or pointer arithmetic. Negative going back. `stride` is the
@@ -429,7 +429,7 @@ macro_rules! visit_operands {
             Inst::Address { base, steps } => {
                 $visit(base);
                 for step in steps {
-                    if let Step::Index { index, .. } = step {
+                    if let AddressStep::Index { index, .. } = step {
                         $visit(index);
                     }
                 }

@@ -35,7 +35,7 @@ pub use entity::{
     StructId, VarId,
 };
 pub use inst::{
-    ArithFlags, BinaryOp, CallData, CallFlags, Callee, CastOp, CompareOp, Inst, Operand, Step, UnknownReason,
+    AddressStep, ArithFlags, BinaryOp, CallData, CallFlags, Callee, CastOp, CompareOp, Inst, Operand, UnknownReason,
 };
 pub use liveness::Liveness;
 pub use outline::Outline;

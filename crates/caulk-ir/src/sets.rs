@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::entity::Entity;
+use crate::entity::{Entity, EntitySet};
 
 /// All sets are equally wide and lie in one piece of memory.
 #[derive(Clone, Debug)]
@@ -73,17 +73,39 @@ impl<R: Entity, K: Entity> EntitySets<R, K> {
         self.row(row).iter().all(|word| *word == 0)
     }
 
+    /// A set by itself.
+    pub fn set(&self, row: R) -> EntitySet<K> {
+        EntitySet::from_words(self.row(row).to_vec())
+    }
+
+    /// Puts a set that was taken from this table in the place of another. Whether they differ.
+    pub fn replace(&mut self, row: R, with: &EntitySet<K>) -> bool {
+        let is_other = self.row(row) != with.words();
+        if is_other {
+            self.row_mut(row).copy_from_slice(with.words());
+        }
+        is_other
+    }
+
     /// What is in a set, in the order of the table.
     pub fn iter(&self, row: R) -> impl Iterator<Item = K> + '_ {
-        self.row(row).iter().enumerate().flat_map(|(at, word)| {
-            let mut word = *word;
-            std::iter::from_fn(move || {
-                let bit = (word != 0).then(|| word.trailing_zeros() as usize)?;
-                word &= word - 1;
-                Some(K::from_index(at * 64 + bit))
-            })
-        })
+        keys_of(self.row(row).iter().copied())
     }
+
+    /// What is in a set and not in one of another table over the same keys, in their order.
+    pub fn without<'s>(&'s self, row: R, others: &'s Self, other: R) -> impl Iterator<Item = K> + 's {
+        keys_of(self.row(row).iter().zip(others.row(other)).map(|(word, other)| word & !other))
+    }
+}
+
+fn keys_of<K: Entity>(words: impl Iterator<Item = u64>) -> impl Iterator<Item = K> {
+    words.enumerate().flat_map(|(at, mut word)| {
+        std::iter::from_fn(move || {
+            let bit = (word != 0).then(|| word.trailing_zeros() as usize)?;
+            word &= word - 1;
+            Some(K::from_index(at * 64 + bit))
+        })
+    })
 }
 
 impl<R: Entity, K: Entity> Default for EntitySets<R, K> {
@@ -109,5 +131,8 @@ mod tests {
         let copy = sets.row(second).to_vec();
         sets.include_row(third, &copy);
         assert_eq!(sets.row(third), copy);
+        let mut taken = sets.set(second);
+        assert!(taken.remove(InstId(64)) && sets.replace(third, &taken) && !sets.replace(third, &taken));
+        assert_eq!(sets.without(second, &sets, third).collect::<Vec<_>>(), [InstId(64)]);
     }
 }

@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use crate::body::Body;
 use crate::constant::Constant;
 use crate::entity::{FunctionId, GlobalId, StrId, StructId};
-use crate::inst::{CallData, Callee, Inst, Step};
+use crate::inst::{AddressStep, CallData, Callee, Inst};
 use crate::types::Pointee;
 use crate::unit::Unit;
 
@@ -100,8 +100,8 @@ impl Taker<'_> {
         }
     }
 
-    fn step(&mut self, step: &mut Step) {
-        if let Step::Field { ty, .. } = step {
+    fn step(&mut self, step: &mut AddressStep) {
+        if let AddressStep::Field { ty, .. } = step {
             self.structure(ty);
         }
     }

@@ -1,6 +1,6 @@
 //! Classes of memory cells, by which writes are distinguished.
 
-use caulk_ir::{Body, CastOp, Constant, Inst, InstId, Operand, Step, StructId};
+use caulk_ir::{AddressStep, Body, CastOp, Constant, Inst, InstId, Operand, StructId};
 use caulk_program::{GlobalVarId, Program, TypeId, UnitId};
 
 /// Where a cell of memory lies, as far as the code that addresses it tells. Two cells of different known classes are never one.
@@ -65,9 +65,9 @@ impl Class {
     }
 }
 
-fn last_field(steps: &[Step]) -> Option<(StructId, u64)> {
+fn last_field(steps: &[AddressStep]) -> Option<(StructId, u64)> {
     steps.iter().rev().find_map(|step| match step {
-        Step::Field { ty, offset } => Some((*ty, *offset)),
+        AddressStep::Field { ty, offset } => Some((*ty, *offset)),
         _ => None,
     })
 }

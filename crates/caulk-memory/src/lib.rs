@@ -7,6 +7,7 @@
 //! *Architecture invariant:* nothing here knows what is allocated or freed; it only says which names mean one thing.
 
 mod access_path;
+mod bounds;
 mod class;
 mod offset;
 mod relation;

@@ -1,10 +1,11 @@
 //! The values of one function by what they are: two loads from one place are one value until something is written there.
 
-use caulk_ir::{Body, CastOp, ConstId, Constant, EntityVec, Inst, InstId, Operand, Step, entity};
+use caulk_ir::{AddressStep, Body, CastOp, ConstId, Constant, EntityVec, Inst, InstId, Operand, entity};
 use caulk_program::{GlobalVarId, Program, TypeId, UnitId};
 use rustc_hash::FxHashMap;
 
 use crate::access_path::{AccessPath, PathRoot};
+use crate::bounds::BOUNDS;
 use crate::offset::Offset;
 
 entity!(
@@ -32,12 +33,6 @@ pub struct Cell {
     pub base: ValueId,
     pub offset: Offset,
 }
-
-/// Loads nest this deep before a value counts as opaque (SPARROW's k).
-const MAX_LOADS: u8 = 8;
-
-/// Choices nest this deep in macros that allocate.
-const MAX_CHOICES: u32 = 4;
 
 #[derive(Debug, Default)]
 pub struct ValueTable {
@@ -127,7 +122,7 @@ impl ValueTable {
             return Some(self.intern(ValueNode::Local(local), 0));
         }
         let depth = self.depths[cell.base];
-        if depth >= MAX_LOADS || matches!(self.node(cell.base), ValueNode::Nothing) {
+        if depth >= BOUNDS.loads || matches!(self.node(cell.base), ValueNode::Nothing) {
             return None;
         }
         Some(self.intern(ValueNode::Load(cell.base, cell.offset), depth + 1))
@@ -185,7 +180,7 @@ impl ValueTable {
                 ValueNode::Opaque(inst) => {
                     let is_choice = matches!(body.insts[inst], Inst::Phi { .. } | Inst::Select { .. });
                     let is_exact = !is_choice && !matches!(body.insts[inst], Inst::Load { .. });
-                    return is_exact || (is_choice && is_one_result(body, inst.into(), MAX_CHOICES));
+                    return is_exact || (is_choice && is_one_result(body, inst.into(), BOUNDS.choices));
                 }
                 _ => return true,
             }
@@ -361,17 +356,17 @@ impl Builder<'_> {
         Some(Cell { offset: cell.offset.plus(offset), ..cell })
     }
 
-    fn address(&mut self, base: Cell, steps: &[Step]) -> Cell {
+    fn address(&mut self, base: Cell, steps: &[AddressStep]) -> Cell {
         let mut cell = base;
         for step in steps {
             match *step {
-                Step::Field { ty, offset } => {
+                AddressStep::Field { ty, offset } => {
                     let field = (self.program.resolve_struct(self.unit, ty), offset);
                     cell.offset = cell.offset.plus(Offset::Known(offset as i64));
                     self.table.fields.entry((cell.base, cell.offset)).or_insert(field);
                 }
-                Step::Bytes { offset, .. } => cell.offset = cell.offset.plus(Offset::Known(offset)),
-                Step::Index { .. } => cell.offset = Offset::Any,
+                AddressStep::Bytes { offset, .. } => cell.offset = cell.offset.plus(Offset::Known(offset)),
+                AddressStep::Index { .. } => cell.offset = Offset::Any,
             }
         }
         cell
@@ -382,7 +377,7 @@ impl Builder<'_> {
             return self.root(ValueNode::Local(local));
         }
         let depth = self.table.depths[cell.base];
-        if depth >= MAX_LOADS || matches!(self.table.node(cell.base), ValueNode::Nothing) {
+        if depth >= BOUNDS.loads || matches!(self.table.node(cell.base), ValueNode::Nothing) {
             return self.root(ValueNode::Opaque(id));
         }
         let base = self.table.intern(ValueNode::Load(cell.base, cell.offset), depth + 1);
@@ -436,9 +431,9 @@ fn part_of_local(body: &Body, address: Operand) -> Option<(InstId, i64)> {
             Inst::Address { base, steps } => {
                 for step in steps {
                     offset = offset.wrapping_add(match step {
-                        Step::Field { offset, .. } => *offset as i64,
-                        Step::Bytes { offset, .. } => *offset,
-                        Step::Index { .. } => return None,
+                        AddressStep::Field { offset, .. } => *offset as i64,
+                        AddressStep::Bytes { offset, .. } => *offset,
+                        AddressStep::Index { .. } => return None,
                     });
                 }
                 at = base.value()?;

@@ -7,7 +7,7 @@
 use crate::condition::{Comparison, Condition, Success};
 use crate::family::FamilyId;
 use crate::model::{EffectKind, Model, ModelEffect, ModelSource, Purity, Varargs};
-use crate::place::{Place, Pointer};
+use crate::model_path::{ModelPath, Pointer};
 use crate::table::Models;
 
 /// What a declaration says about a function. Filled in by the reader of declarations; all false: nothing is known.
@@ -86,7 +86,7 @@ impl Models {
             Condition::success()
         };
         let family = self.declared_family(declared);
-        let kind = EffectKind::Alloc { into: Place::RET, family, element: None, zeroed: false };
+        let kind = EffectKind::Alloc { into: ModelPath::RET, family, element: None, zeroed: false };
         // Plain `malloc` only says that the pointer is new: an arena's memory is too, and that is not freed.
         model.effects.push(ModelEffect { kind, when, assumed: !owned });
     }
@@ -94,7 +94,7 @@ impl Models {
     fn declared_family(&self, declared: &DeclAttributes) -> FamilyId {
         let by_dealloc = declared.dealloc.as_ref().and_then(|(function, index)| {
             self.get(function)?.effects.iter().find_map(|effect| match effect.kind {
-                EffectKind::Free { what, family, .. } if what == Place::param(*index) => Some(family),
+                EffectKind::Free { what, family, .. } if what == ModelPath::param(*index) => Some(family),
                 _ => None,
             })
         });
@@ -104,7 +104,7 @@ impl Models {
     }
 
     fn param_effects(&self, declared: &DeclAttributes, index: u8, param: ParamAttributes, model: &mut Model) {
-        let what = Place::param(index);
+        let what = ModelPath::param(index);
         let mut push = |kind, assumed| model.effects.push(ModelEffect { kind, when: Condition::ALWAYS, assumed });
         if declared.ownership_takes.contains(&index) {
             push(EffectKind::Free { what, family: self.declared_family(declared), element: None }, false);
@@ -118,7 +118,7 @@ impl Models {
             return;
         }
         if param.returned {
-            push(EffectKind::Alias { into: Place::RET, of: Pointer::Value(what) }, false);
+            push(EffectKind::Alias { into: ModelPath::RET, of: Pointer::Value(what) }, false);
         }
         let pure = declared.purity != Purity::Impure;
         if !pure && !param.readonly && !param.pointer_to_const {
@@ -183,12 +183,12 @@ mod tests {
         let model = model(&DeclAttributes { params: vec![constant, POINTER], ..Default::default() }).unwrap();
         assert_eq!(model.assumed_reads, [0]);
         let kept = ModelEffect {
-            kind: EffectKind::Keep { what: Place::param(1), holder: None },
+            kind: EffectKind::Keep { what: ModelPath::param(1), holder: None },
             when: Condition::ALWAYS,
             assumed: true,
         };
         assert!(model.effects.contains(&kept), "{model:?}");
-        assert!(model.effects.iter().all(|effect| !effect.kind.places().contains(&Place::param(0))));
+        assert!(model.effects.iter().all(|effect| !effect.kind.places().contains(&ModelPath::param(0))));
     }
 
     #[test]

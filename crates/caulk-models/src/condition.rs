@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::place::Place;
+use crate::model_path::ModelPath;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Operator {
@@ -56,13 +56,13 @@ impl Operator {
 /// `place operator constant`, signed. `null` is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Comparison {
-    pub place: Place,
+    pub place: ModelPath,
     pub operator: Operator,
     pub value: i64,
 }
 
 impl Comparison {
-    pub const RET_NOT_NULL: Comparison = Comparison { place: Place::RET, operator: Operator::Ne, value: 0 };
+    pub const RET_NOT_NULL: Comparison = Comparison { place: ModelPath::RET, operator: Operator::Ne, value: 0 };
 
     #[must_use]
     pub const fn negate(self) -> Comparison {
@@ -128,7 +128,7 @@ impl Condition {
         self.atoms.iter().any(|atom| matches!(atom, Atom::Success | Atom::Failure))
     }
 
-    pub(crate) fn places(&self) -> impl Iterator<Item = Place> + '_ {
+    pub(crate) fn places(&self) -> impl Iterator<Item = ModelPath> + '_ {
         self.atoms.iter().filter_map(|atom| match atom {
             Atom::Compare(comparison) => Some(comparison.place),
             Atom::Success | Atom::Failure => None,

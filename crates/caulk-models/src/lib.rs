@@ -17,7 +17,7 @@ mod error;
 mod family;
 mod lower;
 mod model;
-mod place;
+mod model_path;
 mod schema;
 mod suggest;
 mod table;
@@ -30,7 +30,7 @@ pub use containers::{
 };
 pub use error::ModelError;
 pub use family::{Family, FamilyId, Resource};
-pub use model::{EffectKind, Model, ModelEffect, ModelSource, OldBlock, Purity, Room, Varargs};
-pub use place::{Place, Pointer, Root};
+pub use model::{EffectKind, Model, ModelEffect, ModelSource, OldBlock, Purity, Varargs};
+pub use model_path::{ModelPath, ModelRoot, Pointer};
 pub use suggest::nearest;
 pub use table::Models;

@@ -7,7 +7,7 @@ use crate::condition::{Atom, Comparison, Condition, Success};
 use crate::error::ModelError;
 use crate::family::{Families, Family, FamilyId};
 use crate::model::{EffectKind, Model, ModelEffect, ModelSource, OldBlock, Purity, Varargs};
-use crate::place::{Place, Pointer, Root};
+use crate::model_path::{ModelPath, ModelRoot, Pointer};
 use crate::schema::{Entry, File, List, NoReturn, Span};
 use crate::suggest::nearest;
 
@@ -133,7 +133,6 @@ impl EntryContext<'_> {
             origin,
             params: entry.params,
             covers_definitions: self.covers_definitions,
-            room: entry.room,
             counts: entry.counts,
             refuses: entry.refuses,
             varargs: entry.varargs.map(Varargs::from),
@@ -215,7 +214,7 @@ impl EntryContext<'_> {
         for (span, item) in items(&entry.resizes) {
             let kind = EffectKind::Resize {
                 from: item.from.0,
-                into: item.into.as_ref().map_or(Place::RET, |into| into.0),
+                into: item.into.as_ref().map_or(ModelPath::RET, |into| into.0),
                 family: self.family(item.family.as_deref(), entry, &span)?,
                 on_failure: if item.frees_on_failure { OldBlock::Freed } else { OldBlock::Kept },
                 zero: item.zero.iter().map(|place| place.0).collect(),
@@ -262,7 +261,7 @@ impl EntryContext<'_> {
         })
     }
 
-    fn check_place(&self, place: Place, model: &Model, span: &Span) -> Result<(), ModelError> {
+    fn check_place(&self, place: ModelPath, model: &Model, span: &Span) -> Result<(), ModelError> {
         let Some(index) = place.param_index() else { return Ok(()) };
         let Some(params) = model.params else {
             let message = format!("`{place}` is named, but `params` is missing");
@@ -304,7 +303,7 @@ impl EntryContext<'_> {
         let refuse = |message: &str, hint: &str| Err(self.source.error(span, message, Some(hint.to_owned())));
         match kind {
             EffectKind::Alloc { into, .. } | EffectKind::Resize { into, .. } | EffectKind::Alias { into, .. }
-                if into.derefs == 0 && into.root != Root::Ret =>
+                if into.derefs == 0 && into.root != ModelRoot::Ret =>
             {
                 refuse(
                     "a call cannot change the caller's argument itself",
@@ -312,14 +311,16 @@ impl EntryContext<'_> {
                 )
             }
             EffectKind::Free { what, .. } | EffectKind::Keep { what, .. } | EffectKind::Store { what, .. }
-                if what.root == Root::Ret =>
+                if what.root == ModelRoot::Ret =>
             {
                 refuse("what is returned cannot be taken as well", "name a parameter")
             }
-            EffectKind::Resize { from, .. } if from.root == Root::Ret => {
+            EffectKind::Resize { from, .. } if from.root == ModelRoot::Ret => {
                 refuse("the old block must come from a parameter", "name a parameter in `from`")
             }
-            EffectKind::Alias { into, of } if into.is_ret() && of.place().is_some_and(|of| of.root == Root::Ret) => {
+            EffectKind::Alias { into, of }
+                if into.is_ret() && of.place().is_some_and(|of| of.root == ModelRoot::Ret) =>
+            {
                 refuse("the source of a pointer must be a parameter", "name a parameter")
             }
             _ => Ok(()),
@@ -330,7 +331,7 @@ impl EntryContext<'_> {
 /// Where pointers go, what is written, what is called.
 fn pointer_effects(entry: &Entry, effects: &mut Vec<Placed>) {
     for (span, item) in items(&entry.returns) {
-        let kind = EffectKind::Alias { into: Place::RET, of: item.what.0.pointer };
+        let kind = EffectKind::Alias { into: ModelPath::RET, of: item.what.0.pointer };
         let mut when = stated(item.when.as_ref().map(|when| &when.0));
         if item.what.0.or_null && !when.asks_outcome() {
             when.atoms.push(Atom::Success);

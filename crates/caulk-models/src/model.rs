@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::condition::{Atom, Comparison, Condition, Success};
 use crate::family::FamilyId;
-use crate::place::{Place, Pointer, Root};
+use crate::model_path::{ModelPath, ModelRoot, Pointer};
 
 /// The effects of a function without a body.
 ///
@@ -24,7 +24,6 @@ pub struct Model {
     /// The call does not return when this holds; `None`: it always returns.
     pub noreturn: Option<Condition>,
     pub purity: Purity,
-    pub room: Option<Room>,
     /// What is returned is the length of a list whose first node the first argument points to: zero only for null.
     pub counts: bool,
     /// Null says also that there is nothing to give, not only that memory is out.
@@ -58,16 +57,6 @@ pub enum Varargs {
     Keeps,
 }
 
-/// Containers that are made large enough for what will be put into them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Room {
-    /// What the function returns has room for what its callers will put there (`sk_new_reserve`).
-    Made,
-    /// The function puts something into what its first argument points to, and fails only for want of room (`sk_push`).
-    Used,
-}
-
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Purity {
     /// Has side effects, or depends on more than its arguments.
@@ -91,7 +80,7 @@ pub struct ModelEffect {
 pub enum EffectKind {
     /// `into` becomes a pointer to a new block.
     Alloc {
-        into: Place,
+        into: ModelPath,
         family: FamilyId,
         /// The block is an array (ended by null or counted) of pointers to new blocks, each freed as `element` says.
         element: Option<FamilyId>,
@@ -100,37 +89,37 @@ pub enum EffectKind {
     },
     /// The block `what` points to is freed; nothing happens if it is null.
     Free {
-        what: Place,
+        what: ModelPath,
         family: FamilyId,
         /// The blocks its elements point to are freed too.
         element: Option<FamilyId>,
     },
     /// The object `holder` points to (the caller's own, on the stack perhaps) now holds hidden memory: `regcomp`.
-    Acquire { holder: Place, at: u32, family: FamilyId },
+    Acquire { holder: ModelPath, at: u32, family: FamilyId },
     /// The hidden memory of the object `holder` points to is freed, the object itself is not: `regfree`.
-    Release { holder: Place, at: u32, family: FamilyId },
+    Release { holder: ModelPath, at: u32, family: FamilyId },
     /// The block at `from` is moved into `into`, made if `from` was null; on success `from` is gone.
     Resize {
-        from: Place,
-        into: Place,
+        from: ModelPath,
+        into: ModelPath,
         family: FamilyId,
         on_failure: OldBlock,
         /// Called with one of these equal to 0, it may free the block and give back null (glibc's `realloc(p, 0)`).
-        zero: Vec<Place>,
+        zero: Vec<ModelPath>,
     },
     /// `into` becomes (a copy of) an existing pointer; ownership does not move.
-    Alias { into: Place, of: Pointer },
+    Alias { into: ModelPath, of: Pointer },
     /// Ownership of the block at `what` moves to the library, or to the object `holder` points to.
-    Keep { what: Place, holder: Option<Place> },
+    Keep { what: ModelPath, holder: Option<ModelPath> },
     /// The memory that `into` points to or leads to now holds a reference to `what`, and does not free it.
-    Store { what: Place, into: Place },
+    Store { what: ModelPath, into: ModelPath },
     /// The bytes `from` points to, pointers included, are copied to where `to` points.
-    Copy { from: Place, to: Place },
+    Copy { from: ModelPath, to: ModelPath },
     /// The bytes `what` points to are overwritten with values unknown; no pointer to the caller's blocks is among them.
-    Write { what: Place },
+    Write { what: ModelPath },
     /// A function argument is called.
     Call {
-        function: Place,
+        function: ModelPath,
         with: Vec<Pointer>,
         /// After this call has returned: `atexit`. Otherwise before it returns, any number of times: `qsort`.
         later: bool,
@@ -139,7 +128,7 @@ pub enum EffectKind {
 
 impl EffectKind {
     /// Every place it names.
-    pub fn places(&self) -> Vec<Place> {
+    pub fn places(&self) -> Vec<ModelPath> {
         match self {
             EffectKind::Alloc { into, .. } => vec![*into],
             EffectKind::Free { what, .. } | EffectKind::Write { what } => vec![*what],
@@ -178,9 +167,9 @@ impl Model {
 
     /// The family of what is freed whatever happens, if that is what a root points to.
     #[must_use]
-    pub fn frees_always(&self, root: Root) -> Option<FamilyId> {
+    pub fn frees_always(&self, root: ModelRoot) -> Option<FamilyId> {
         self.effects.iter().find_map(|effect| match effect.kind {
-            EffectKind::Free { what: Place { root: freed, derefs: 0, .. }, family, .. }
+            EffectKind::Free { what: ModelPath { root: freed, derefs: 0, .. }, family, .. }
                 if freed == root && effect.when.is_always() =>
             {
                 Some(family)

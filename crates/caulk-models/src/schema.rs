@@ -14,8 +14,8 @@ use toml::Spanned;
 
 use crate::condition::{Comparison, Condition, Success};
 use crate::family::Resource;
-use crate::model::{Purity, Room, Varargs};
-use crate::place::{Place, Pointer};
+use crate::model::{Purity, Varargs};
+use crate::model_path::{ModelPath, Pointer};
 
 pub(crate) type Span = Range<usize>;
 
@@ -66,7 +66,6 @@ pub(crate) struct Entry {
     pub(crate) calls: Option<Spanned<List<Calls>>>,
     pub(crate) noreturn: Option<Spanned<NoReturn>>,
     pub(crate) pure: Option<PureText>,
-    pub(crate) room: Option<Room>,
     #[serde(default)]
     pub(crate) counts: bool,
     #[serde(default)]
@@ -77,7 +76,7 @@ pub(crate) struct Entry {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Allocates {
-    pub(crate) into: Text<Place>,
+    pub(crate) into: Text<ModelPath>,
     pub(crate) family: Option<String>,
     pub(crate) elements: Option<String>,
     #[serde(default)]
@@ -88,7 +87,7 @@ pub(crate) struct Allocates {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Frees {
-    pub(crate) what: Text<Place>,
+    pub(crate) what: Text<ModelPath>,
     pub(crate) family: Option<String>,
     pub(crate) elements: Option<String>,
     pub(crate) when: Option<Text<Condition>>,
@@ -97,7 +96,7 @@ pub(crate) struct Frees {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Contents {
-    pub(crate) of: Text<Place>,
+    pub(crate) of: Text<ModelPath>,
     pub(crate) family: Option<String>,
     pub(crate) when: Option<Text<Condition>>,
 }
@@ -105,13 +104,13 @@ pub(crate) struct Contents {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Resizes {
-    pub(crate) from: Text<Place>,
-    pub(crate) into: Option<Text<Place>>,
+    pub(crate) from: Text<ModelPath>,
+    pub(crate) into: Option<Text<ModelPath>>,
     pub(crate) family: Option<String>,
     #[serde(default)]
     pub(crate) frees_on_failure: bool,
     #[serde(default)]
-    pub(crate) zero: Vec<Text<Place>>,
+    pub(crate) zero: Vec<Text<ModelPath>>,
     pub(crate) when: Option<Text<Condition>>,
 }
 
@@ -125,7 +124,7 @@ pub(crate) struct Returns {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Points {
-    pub(crate) at: Text<Place>,
+    pub(crate) at: Text<ModelPath>,
     pub(crate) to: Text<Pointer>,
     pub(crate) when: Option<Text<Condition>>,
 }
@@ -133,40 +132,40 @@ pub(crate) struct Points {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Keeps {
-    pub(crate) what: Text<Place>,
+    pub(crate) what: Text<ModelPath>,
     #[serde(rename = "in")]
-    pub(crate) holder: Option<Text<Place>>,
+    pub(crate) holder: Option<Text<ModelPath>>,
     pub(crate) when: Option<Text<Condition>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Stores {
-    pub(crate) what: Text<Place>,
+    pub(crate) what: Text<ModelPath>,
     #[serde(rename = "in")]
-    pub(crate) into: Text<Place>,
+    pub(crate) into: Text<ModelPath>,
     pub(crate) when: Option<Text<Condition>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Copies {
-    pub(crate) from: Text<Place>,
-    pub(crate) to: Text<Place>,
+    pub(crate) from: Text<ModelPath>,
+    pub(crate) to: Text<ModelPath>,
     pub(crate) when: Option<Text<Condition>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Writes {
-    pub(crate) what: Text<Place>,
+    pub(crate) what: Text<ModelPath>,
     pub(crate) when: Option<Text<Condition>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Calls {
-    pub(crate) function: Text<Place>,
+    pub(crate) function: Text<ModelPath>,
     #[serde(default)]
     pub(crate) with: Vec<Text<Pointer>>,
     #[serde(default)]
@@ -303,7 +302,7 @@ fn table_form<'de, T: DeserializeOwned, A: MapAccess<'de>>(map: A) -> Result<T, 
     T::deserialize(MapAccessDeserializer::new(map))
 }
 
-fn place(text: &str) -> Result<Text<Place>, String> {
+fn place(text: &str) -> Result<Text<ModelPath>, String> {
     text.parse().map(Text)
 }
 

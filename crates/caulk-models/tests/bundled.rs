@@ -1,7 +1,7 @@
 //! The bundled files say what the manual pages say.
 
 use caulk_models::{
-    Condition, EffectKind, FamilyId, Model, ModelEffect, Models, OldBlock, Place, Pointer, Purity, Success, Varargs,
+    Condition, EffectKind, FamilyId, Model, ModelEffect, ModelPath, Models, OldBlock, Pointer, Purity, Success, Varargs,
 };
 
 fn models() -> Models {
@@ -28,7 +28,7 @@ fn line(models: &Models, effect: &ModelEffect) -> String {
         EffectKind::Acquire { holder, family: id, .. } => format!("{holder} holds {}", family(id)),
         EffectKind::Release { holder, family: id, .. } => format!("{holder} gives up {}", family(id)),
         EffectKind::Resize { from, into, family: id, on_failure, zero } => {
-            let zero: Vec<String> = zero.iter().map(Place::to_string).collect();
+            let zero: Vec<String> = zero.iter().map(ModelPath::to_string).collect();
             let kept = if *on_failure == OldBlock::Freed { " or freed" } else { "" };
             format!("{into} = resized {from} as {}{kept} zero {zero:?}", family(id))
         }

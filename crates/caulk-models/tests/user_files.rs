@@ -59,7 +59,7 @@ fn unknown_keys() {
         "[function.f]\nalocates = \"ret\"",
         "my.toml:2:1: unknown field `alocates`, expected one of `functions`, `aliases`, `params`, `varargs`, `family`, \
          `success`, `allocates`, `frees`, `acquires`, `releases`, `resizes`, `returns`, `points`, `keeps`, `stores`, \
-         `copies`, `writes`, `calls`, `noreturn`, `pure`, `room`, `counts`, `ensures`\n  hint: did you mean `allocates`?",
+         `copies`, `writes`, `calls`, `noreturn`, `pure`, `counts`, `refuses`, `ensures`\n  hint: did you mean `allocates`?",
     );
     refused(
         "[functions.f]\nparams = 1",

@@ -15,7 +15,7 @@ use crate::scc::{Graph, components};
 pub struct CallSite {
     pub inst: InstId,
     pub kind: CallKind,
-    pub outcome: Outcome,
+    pub outcome: Resolution,
     start: u32,
     len: u32,
 }
@@ -32,7 +32,7 @@ pub enum CallKind {
 
 /// What is known of the targets of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-pub enum Outcome {
+pub enum Resolution {
     /// These, as far as the program shows. A direct call has more than one target only where programs that share the
     /// unit link it differently.
     Resolved,
@@ -93,14 +93,14 @@ impl Calls {
                 for &(inst, fact) in &chunk.calls[next..told.calls_end as usize] {
                     let site = match fact {
                         CallFact::Direct(local) => {
-                            self.site(inst, CallKind::Direct, Outcome::Resolved, map.functions.get(local))
+                            self.site(inst, CallKind::Direct, Resolution::Resolved, map.functions.get(local))
                         }
                         // What adds to a counter takes nothing.
                         CallFact::Assembly { takes_pointers: false } => {
-                            self.site(inst, CallKind::Assembly, Outcome::Resolved, &[])
+                            self.site(inst, CallKind::Assembly, Resolution::Resolved, &[])
                         }
                         CallFact::Assembly { takes_pointers: true } => {
-                            self.site(inst, CallKind::Assembly, Outcome::Unresolved, &[])
+                            self.site(inst, CallKind::Assembly, Resolution::Unresolved, &[])
                         }
                         CallFact::Indirect => {
                             let group = *group_of.next().expect("there is one answer for each indirect call");
@@ -116,7 +116,7 @@ impl Calls {
         }
     }
 
-    fn site(&mut self, inst: InstId, kind: CallKind, outcome: Outcome, targets: &[FuncId]) -> CallSite {
+    fn site(&mut self, inst: InstId, kind: CallKind, outcome: Resolution, targets: &[FuncId]) -> CallSite {
         let (start, len) = (self.pool.len() as u32, targets.len() as u32);
         self.pool.extend_from_slice(targets);
         CallSite { inst, kind, outcome, start, len }
@@ -125,7 +125,7 @@ impl Calls {
     fn connect(&mut self, functions: usize) {
         let mut edges = Vec::new();
         for function in (0..functions).map(FuncId::from_index) {
-            for site in self.sites(function).iter().filter(|s| s.outcome == Outcome::Resolved) {
+            for site in self.sites(function).iter().filter(|s| s.outcome == Resolution::Resolved) {
                 edges.extend(self.targets(site).iter().map(|t| (function.0, t.0)));
             }
         }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use caulk_ir::text::print_function;
 use caulk_ir::{BlockId, Body, Inst};
 
-use crate::calls::{CallKind, Outcome};
+use crate::calls::{CallKind, Resolution};
 use crate::ids::FuncId;
 use crate::program::Program;
 
@@ -66,7 +66,7 @@ fn neighbourhood(program: &Program, function: FuncId, depth: usize) -> Vec<FuncI
 }
 
 fn calls_directly(program: &Program, caller: FuncId, callee: FuncId) -> bool {
-    let direct = |s: &&crate::CallSite| s.kind == CallKind::Direct && s.outcome == Outcome::Resolved;
+    let direct = |s: &&crate::CallSite| s.kind == CallKind::Direct && s.outcome == Resolution::Resolved;
     program.call_sites(caller).iter().filter(direct).any(|s| program.targets(s).binary_search(&callee).is_ok())
 }
 

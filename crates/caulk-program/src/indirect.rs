@@ -8,7 +8,7 @@ use caulk_rules::{Rule, Rules};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::assembly::Assembly;
-use crate::calls::{CallKind, Outcome};
+use crate::calls::{CallKind, Resolution};
 use crate::config::ProgramConfig;
 use crate::facts::{CallShape, Facts, Site, VirtualCall, World};
 use crate::ids::FuncId;
@@ -26,7 +26,7 @@ pub(crate) struct Indirect {
 /// The answer for the indirect calls of one group.
 pub(crate) struct Resolved {
     pub kind: CallKind,
-    pub outcome: Outcome,
+    pub outcome: Resolution,
     pub targets: Vec<FuncId>,
 }
 
@@ -193,11 +193,11 @@ fn conclude(world: &World<'_>, group: &Group<'_>, found: Found, config: &Program
         (CallKind::Virtual, group.tables.clone(), false)
     };
     let outcome = if targets.len() > config.max_targets || incomplete {
-        Outcome::Many
+        Resolution::Many
     } else if targets.is_empty() {
-        Outcome::Unresolved
+        Resolution::Unresolved
     } else {
-        Outcome::Resolved
+        Resolution::Resolved
     };
     Resolved { kind, outcome, targets }
 }

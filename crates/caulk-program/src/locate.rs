@@ -1,6 +1,6 @@
 //! From an address to the place it names: which field of which structure, which part of which variable.
 
-use caulk_ir::{Body, Callee, Constant, Function, Inst, InstId, Operand, Pointee, Step, Unit, VarId};
+use caulk_ir::{AddressStep, Body, Callee, Constant, Function, Inst, InstId, Operand, Pointee, Unit, VarId};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
         }
         let (root, offset) = self.root(at);
         let by_field = chain.iter().any(|&v| match &self.body.insts[v] {
-            Inst::Address { steps, .. } => steps.iter().any(|s| matches!(s, Step::Field { .. })),
+            Inst::Address { steps, .. } => steps.iter().any(|s| matches!(s, AddressStep::Field { .. })),
             _ => false,
         });
         let ty = if by_field { None } else { self.root_type(root, depth).map(|t| (t, 0)) };
@@ -125,17 +125,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn step(&self, location: &mut Location, step: &Step) {
+    fn step(&self, location: &mut Location, step: &AddressStep) {
         match *step {
-            Step::Field { ty, offset } => {
+            AddressStep::Field { ty, offset } => {
                 location.ty = Some((self.map.structs[ty], offset));
                 location.offset = location.offset.wrapping_add_unsigned(offset);
             }
-            Step::Bytes { offset, .. } => {
+            AddressStep::Bytes { offset, .. } => {
                 location.offset = location.offset.wrapping_add(offset);
                 location.ty = location.ty.and_then(|(ty, at)| Some((ty, at.checked_add_signed(offset)?)));
             }
-            Step::Index { .. } => {}
+            AddressStep::Index { .. } => {}
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use caulk_ir::UnknownReason;
 use serde::Serialize;
 
-use crate::calls::{CallKind, Outcome};
+use crate::calls::{CallKind, Resolution};
 use crate::program::Program;
 
 /// What a program consists of, for a summary.
@@ -79,9 +79,9 @@ impl Totals {
             }
             self.indirect_calls += 1;
             match site.outcome {
-                Outcome::Resolved => self.indirect_resolved += 1,
-                Outcome::Many => self.indirect_many += 1,
-                Outcome::Unresolved => self.indirect_unresolved += 1,
+                Resolution::Resolved => self.indirect_resolved += 1,
+                Resolution::Many => self.indirect_many += 1,
+                Resolution::Unresolved => self.indirect_unresolved += 1,
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Recognises virtual calls in a body, and what is known there of the object they are made on.
 
-use caulk_ir::{Callee, Inst, InstId, Operand, Step, Type};
+use caulk_ir::{AddressStep, Callee, Inst, InstId, Operand, Type};
 
 use crate::bounds::BOUNDS;
 use crate::facts::VirtualCall;
@@ -24,7 +24,7 @@ fn call_in_chain(reader: &Reader<'_>, id: FuncId, target: Operand, depth: u32) -
     let (table, slot) = match &body.insts[entry.value()?] {
         Inst::Address { base, steps } => match steps.as_slice() {
             [] => (*base, 0),
-            [Step::Bytes { offset, .. }] if *offset >= 0 && offset % word == 0 => (*base, offset / word),
+            [AddressStep::Bytes { offset, .. }] if *offset >= 0 && offset % word == 0 => (*base, offset / word),
             _ => return None,
         },
         _ => (entry, 0),

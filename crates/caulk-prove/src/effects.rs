@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use caulk_ir::entity::Entity;
 use caulk_ir::{Callee, Inst, InstId, Operand, Type};
-use caulk_models::{EffectKind, Place, Root as PlaceRoot};
-use caulk_program::{CallKind, FuncId, Outcome};
+use caulk_models::{EffectKind, ModelPath, ModelRoot};
+use caulk_program::{CallKind, FuncId, Resolution};
 
 use crate::prover::World;
 use crate::shape::Shape;
@@ -101,7 +101,7 @@ impl World<'_> {
 
     fn call_effects(&self, shape: &Shape, inst: InstId, effects: &mut Effects, callees: &mut Vec<FuncId>) {
         let site = self.program.call_site(shape.id, inst);
-        let known = site.filter(|s| s.outcome == Outcome::Resolved && s.kind != CallKind::Assembly);
+        let known = site.filter(|s| s.outcome == Resolution::Resolved && s.kind != CallKind::Assembly);
         let targets = known.map_or(&[][..], |s| self.program.targets(s));
         if targets.is_empty() || targets.len() > self.config.max_targets {
             effects.is_unknown = true;
@@ -125,9 +125,9 @@ impl World<'_> {
             effects.is_unknown = true;
             return;
         };
-        let arg = |place: &Place| match place.root {
-            PlaceRoot::Param(index) => call.args.get(usize::from(index)).copied(),
-            PlaceRoot::Ret => None,
+        let arg = |place: &ModelPath| match place.root {
+            ModelRoot::Param(index) => call.args.get(usize::from(index)).copied(),
+            ModelRoot::Ret => None,
         };
         for effect in &model.effects {
             match &effect.kind {
@@ -255,7 +255,7 @@ impl World<'_> {
         }
         let model = self.model(*target)?;
         let freed = model.effects.iter().filter_map(|effect| match &effect.kind {
-            EffectKind::Free { what: Place { root: PlaceRoot::Param(at), derefs: 0, .. }, .. } => {
+            EffectKind::Free { what: ModelPath { root: ModelRoot::Param(at), derefs: 0, .. }, .. } => {
                 Some(usize::from(*at))
             }
             _ => None,

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use caulk_ir::InstId;
 
+use crate::bounds::BOUNDS;
 use crate::expr::{Expr, Hop, Root};
 use crate::regions::Regions;
 use crate::target::Region;
@@ -26,9 +27,6 @@ pub enum Tag {
 }
 
 impl Tag {
-    /// More than so many places are not distinguished.
-    const MAX_PLACES: usize = 4;
-
     pub fn only(expr: Expr) -> Self {
         Tag::Only(BTreeSet::from([expr]))
     }
@@ -54,7 +52,7 @@ impl Tag {
 
     fn union(&self, other: &Tag) -> Tag {
         match (self, other) {
-            (Tag::Only(a), Tag::Only(b)) if a.union(b).count() <= Self::MAX_PLACES => {
+            (Tag::Only(a), Tag::Only(b)) if a.union(b).count() <= BOUNDS.places => {
                 Tag::Only(a.union(b).cloned().collect())
             }
             _ => Tag::Many,

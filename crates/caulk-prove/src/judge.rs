@@ -3,6 +3,7 @@
 use caulk_program::FuncId;
 use rayon::prelude::*;
 
+use crate::bounds::BOUNDS;
 use crate::engine::{Answer, follow_within};
 use crate::fact::Fact;
 use crate::outcome::{Outcome, Reason};
@@ -96,7 +97,7 @@ pub fn judge_each<E: Send>(
     mut tell: impl FnMut(Judged) -> Result<(), E> + Send,
 ) -> Result<(), E> {
     // Enough for all threads to be busy, and little enough for answers to come soon.
-    let at_once = rayon::current_num_threads() * FUNCTIONS_AT_ONCE;
+    let at_once = rayon::current_num_threads() * BOUNDS.functions_at_once;
     for some in functions.chunks(at_once.max(1)) {
         let judged: Vec<Option<Judged>> = some.par_iter().map(|function| judge(world, *function, |_| true)).collect();
         judged.into_iter().flatten().try_for_each(&mut tell)?;
@@ -115,6 +116,3 @@ pub fn judge_all(world: &World<'_>, functions: &[FuncId]) -> Vec<Judged> {
         Ok(()) => all,
     }
 }
-
-/// Functions that are judged for each thread before their answers are told. A slow one holds up those after it.
-const FUNCTIONS_AT_ONCE: usize = 4;

@@ -10,6 +10,7 @@
 
 pub mod assign;
 mod bindings;
+mod bounds;
 mod calls;
 mod config;
 mod effects;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use caulk_ir::{CallData, InstId, Operand, Type};
-use caulk_models::{EffectKind, Model, ModelEffect, Place, Pointer, Root as PlaceRoot};
-use caulk_program::{CallKind, FuncId, Outcome as Resolution};
+use caulk_models::{EffectKind, Model, ModelEffect, ModelPath, ModelRoot, Pointer};
+use caulk_program::{CallKind, FuncId, Resolution};
 
 use crate::expr::{Expr, Hop, Root};
 use crate::fact::{Contradiction, Fact, Feasible, Outer, Truth};
@@ -182,15 +182,15 @@ impl Walk<'_> {
         }
     }
 
-    pub(crate) fn argument(&self, call: &CallData, place: &Place) -> Option<Operand> {
+    pub(crate) fn argument(&self, call: &CallData, place: &ModelPath) -> Option<Operand> {
         match place.root {
-            PlaceRoot::Param(index) => call.args.get(usize::from(index)).copied(),
-            PlaceRoot::Ret => None,
+            ModelRoot::Param(index) => call.args.get(usize::from(index)).copied(),
+            ModelRoot::Ret => None,
         }
     }
 
     /// The value a place of a model stands for before the call.
-    fn value_at(&self, call: &CallData, place: &Place) -> Option<Expr> {
+    fn value_at(&self, call: &CallData, place: &ModelPath) -> Option<Expr> {
         let argument = self.argument(call, place)?;
         match (place.derefs, place.offset) {
             (0, _) => Some(self.expr(argument)),
@@ -200,7 +200,7 @@ impl Walk<'_> {
     }
 
     /// The paper's rule for `*e0 = malloc`.
-    fn allocate(&self, inst: InstId, call: &CallData, into: &Place, fact: Fact) -> Flow {
+    fn allocate(&self, inst: InstId, call: &CallData, into: &ModelPath, fact: Fact) -> Flow {
         let origin = CellOrigin::Allocation { function: self.shape.id, inst };
         if into.is_ret() {
             return self.allocate_value(inst, origin, fact);
@@ -243,7 +243,7 @@ impl Walk<'_> {
     }
 
     /// The paper's rule for `free(e)`. Beyond it, the memory of the block is there again, and may refer to the cell.
-    fn free(&self, call: &CallData, what: &Place, always: bool, fact: Fact) -> Feasible<Fact> {
+    fn free(&self, call: &CallData, what: &ModelPath, always: bool, fact: Fact) -> Feasible<Fact> {
         let regions = self.rules.regions;
         let mut before = fact;
         let Some(freed) = self.value_at(call, what) else {
@@ -290,7 +290,7 @@ impl Walk<'_> {
     }
 
     /// What a library keeps is not lost.
-    fn keep(&self, call: &CallData, what: &Place, always: bool, mut fact: Fact) -> Feasible<Fact> {
+    fn keep(&self, call: &CallData, what: &ModelPath, always: bool, mut fact: Fact) -> Feasible<Fact> {
         match self.value_at(call, what) {
             Some(kept) if always => {
                 fact.miss(kept, self.rules.regions)?;
@@ -320,7 +320,7 @@ impl Walk<'_> {
     }
 
     /// `realloc`: either the old block is gone and the new one has what was in it, or nothing happened.
-    fn resize(&self, inst: InstId, call: &CallData, from: &Place, fact: Fact) -> Flow {
+    fn resize(&self, inst: InstId, call: &CallData, from: &ModelPath, fact: Fact) -> Flow {
         let Some(old) = self.value_at(call, from) else {
             return Flow::Abandoned(Reason::NotUnderstood { function: self.shape.id, inst });
         };

@@ -2,79 +2,56 @@
 
 use std::collections::BTreeMap;
 
-use caulk_ir::{BlockId, EntityVec, Inst, InstId};
+use caulk_ir::{BlockId, Entity, EntitySet, EntitySets, EntityVec, Inst, InstId};
 
 use crate::bindings::Bindings;
 use crate::shape::Shape;
 
-/// A set of holders, by their numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Set(Vec<u64>);
+/// A value that holds a reference of its own, by its number among those of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct HolderId(u32);
 
-impl Set {
-    fn new(holders: usize) -> Self {
-        Self(vec![0; holders.div_ceil(64)])
+impl Entity for HolderId {
+    fn from_index(index: usize) -> Self {
+        Self(u32::try_from(index).expect("a function has fewer than 2^32 values"))
     }
 
-    fn contains(&self, holder: u32) -> bool {
-        self.0[holder as usize / 64] & (1 << (holder % 64)) != 0
-    }
-
-    /// True if it was not there.
-    fn insert(&mut self, holder: u32) -> bool {
-        let (word, bit) = (&mut self.0[holder as usize / 64], 1 << (holder % 64));
-        let is_new = *word & bit == 0;
-        *word |= bit;
-        is_new
-    }
-
-    fn remove(&mut self, holder: u32) {
-        self.0[holder as usize / 64] &= !(1 << (holder % 64));
-    }
-
-    fn extend(&mut self, other: &Set) {
-        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
-    }
-
-    /// What is in this one and not in the other, in rising order.
-    fn without<'a>(&'a self, other: &'a Set) -> impl Iterator<Item = u32> + 'a {
-        let words = self.0.iter().zip(&other.0).map(|(a, b)| a & !b).enumerate().filter(|(_, word)| *word != 0);
-        words.flat_map(|(at, word)| {
-            (0..64).filter(move |bit| word & (1 << bit) != 0).map(move |bit| at as u32 * 64 + bit)
-        })
+    fn index(self) -> usize {
+        self.0 as usize
     }
 }
 
 /// Numbers for the values that hold references of their own: the others have no part in the tables.
 #[derive(Debug, Default)]
 struct Holders {
-    numbers: BTreeMap<InstId, u32>,
-    values: Vec<InstId>,
+    numbers: BTreeMap<InstId, HolderId>,
+    values: EntityVec<HolderId, InstId>,
 }
 
 impl Holders {
     fn new(shape: &Shape) -> Self {
         let values: Vec<InstId> = shape.body.insts.keys().filter(|v| shape.is_holder(*v)).collect();
-        Self { numbers: values.iter().copied().zip(0..).collect(), values }
+        let values = EntityVec::from(values);
+        Self { numbers: values.iter().map(|(number, value)| (*value, number)).collect(), values }
     }
 
-    fn number(&self, value: InstId) -> Option<u32> {
+    fn number(&self, value: InstId) -> Option<HolderId> {
         self.numbers.get(&value).copied()
     }
 }
 
 /// Last uses of the values that hold references of their own.
 #[derive(Debug, Default)]
-pub struct Liveness {
+pub struct LastUses {
     holders: Holders,
     /// Alive before the first instruction of a block, not counting what its phis take.
-    live_in: EntityVec<BlockId, Set>,
-    live_out: EntityVec<BlockId, Set>,
+    live_in: EntitySets<BlockId, HolderId>,
+    live_out: EntitySets<BlockId, HolderId>,
     /// Values whose last use (or definition, if nothing uses them) is this instruction.
     deaths: EntityVec<InstId, Vec<InstId>>,
 }
 
-impl Liveness {
+impl LastUses {
     /// How large the tables of a function are.
     pub fn words(shape: &Shape) -> usize {
         let holders = shape.body.insts.keys().filter(|v| shape.is_holder(*v)).count();
@@ -83,11 +60,11 @@ impl Liveness {
 
     pub fn new(shape: &Shape, bindings: &Bindings) -> Self {
         let holders = Holders::new(shape);
-        let empty = Set::new(holders.values.len());
+        let (blocks, count) = (shape.body.blocks.len(), holders.values.len());
         let mut live = Self {
             holders,
-            live_in: vec![empty.clone(); shape.body.blocks.len()].into(),
-            live_out: vec![empty; shape.body.blocks.len()].into(),
+            live_in: EntitySets::new(blocks, count),
+            live_out: EntitySets::new(blocks, count),
             deaths: vec![Vec::new(); shape.body.insts.len()].into(),
         };
         live.flow(shape, bindings);
@@ -104,41 +81,33 @@ impl Liveness {
         let mut changed = true;
         while changed {
             changed = false;
-            for block in &order {
-                if !std::mem::replace(&mut is_waiting[*block], false) {
+            for &block in &order {
+                if !std::mem::replace(&mut is_waiting[block], false) {
                     continue;
                 }
-                let mut out = std::mem::take(&mut self.live_out[*block]);
-                for next in shape.successors(*block) {
-                    out.extend(&self.live_in[next]);
-                    let held = bindings.to_end(*block, next);
-                    phi_operands(shape, *block, next).chain(held).filter_map(|v| self.holders.number(v)).for_each(
-                        |v| {
-                            out.insert(v);
-                        },
-                    );
+                for next in shape.successors(block) {
+                    self.live_out.include_row(block, self.live_in.row(next));
+                    let held = bindings.to_end(block, next);
+                    for holder in phi_operands(shape, block, next).chain(held).filter_map(|v| self.holders.number(v)) {
+                        self.live_out.insert(block, holder);
+                    }
                 }
-                self.live_out[*block] = out;
-                let live_in = self.walk(shape, bindings, *block, false);
-                if live_in != self.live_in[*block] {
+                let live_in = self.walk(shape, bindings, block, false);
+                if self.live_in.replace(block, &live_in) {
                     changed = true;
-                    shape.predecessors[*block].iter().for_each(|before| is_waiting[*before] = true);
+                    shape.predecessors[block].iter().for_each(|before| is_waiting[*before] = true);
                 }
-                self.live_in[*block] = live_in;
             }
         }
     }
 
     /// Goes through a block backwards; notes last uses if asked to. Gives what is alive at its beginning.
-    fn walk(&mut self, shape: &Shape, bindings: &Bindings, block: BlockId, note: bool) -> Set {
-        let mut live = self.live_out[block].clone();
+    fn walk(&mut self, shape: &Shape, bindings: &Bindings, block: BlockId, note: bool) -> EntitySet<HolderId> {
+        let mut live = self.live_out.set(block);
         for inst in shape.body.blocks[block].insts().rev() {
             let mut dead = Vec::new();
-            if let Some(number) = self.holders.number(inst) {
-                if !live.contains(number) {
-                    dead.push(inst);
-                }
-                live.remove(number);
+            if self.holders.number(inst).is_some_and(|number| !live.remove(number)) {
+                dead.push(inst);
             }
             uses(shape, bindings, inst).for_each(|value| {
                 if self.holders.number(value).is_some_and(|number| live.insert(number)) {
@@ -152,18 +121,18 @@ impl Liveness {
         live
     }
 
-    /// Values that nothing uses after this instruction. For a terminator with successors see [`Liveness::edge_deaths`].
+    /// Values that nothing uses after this instruction. For a terminator with successors see [`LastUses::edge_deaths`].
     pub fn deaths(&self, inst: InstId) -> &[InstId] {
         &self.deaths[inst]
     }
 
     /// Values that are alive at the end of a block and not at the beginning of the next, counting those that a phi takes.
     pub fn edge_deaths(&self, from: BlockId, to: BlockId) -> impl Iterator<Item = InstId> + '_ {
-        self.live_out[from].without(&self.live_in[to]).map(|number| self.holders.values[number as usize])
+        self.live_out.without(from, &self.live_in, to).map(|number| self.holders.values[number])
     }
 
     pub fn is_live_at(&self, block: BlockId, value: InstId) -> bool {
-        self.holders.number(value).is_some_and(|number| self.live_in[block].contains(number))
+        self.holders.number(value).is_some_and(|number| self.live_in.contains(block, number))
     }
 
     /// Words that are looked at to find what dies on an edge.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use caulk_ir::{BinaryOp, Callee, CastOp, Inst, InstId, Operand, Step, Type, UnknownReason};
+use caulk_ir::{AddressStep, BinaryOp, Callee, CastOp, Inst, InstId, Operand, Type, UnknownReason};
 use caulk_program::{Program, TypeId};
 
 use crate::shape::Shape;
@@ -116,7 +116,7 @@ fn union_on_way(program: &Program, shape: &Shape, address: Operand) -> Option<Ty
             return shape.local_type(program, value).filter(|ty| program.type_info(*ty).is_union);
         };
         for step in steps {
-            if let Step::Field { ty, offset } = step {
+            if let AddressStep::Field { ty, offset } = step {
                 let spot = program.types().spot(program.resolve_struct(shape.unit, *ty), *offset);
                 let info = program.type_info(spot.ty);
                 if info.is_union && info.fields.len() > 1 {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use caulk_ir::entity::Entity;
 use caulk_ir::{BlockId, Inst, InstId, Operand, Type, VarId};
-use caulk_models::{EffectKind, Place};
+use caulk_models::{EffectKind, ModelPath};
 use caulk_program::FuncId;
 
 use crate::assign::Rules;
@@ -306,7 +306,7 @@ impl Probes<'_> {
                 continue;
             }
             for effect in self.world.model(target).iter().flat_map(|m| &m.effects) {
-                if let EffectKind::Free { what: what @ Place { derefs: 0, .. }, element: None, .. } = &effect.kind {
+                if let EffectKind::Free { what: what @ ModelPath { derefs: 0, .. }, element: None, .. } = &effect.kind {
                     freed.extend(walk.argument(call, what));
                 }
             }
@@ -345,7 +345,7 @@ impl Probes<'_> {
         let effects = self.world.model(target).filter(|_| !self.world.program.has_body(target));
         let effects = effects.map_or(&[][..], |m| m.effects.as_slice()).iter();
         let freed = effects.filter(|e| e.when.is_always()).filter_map(|e| match &e.kind {
-            EffectKind::Free { what: what @ Place { derefs: 0, .. }, .. } => walk.argument(call, what),
+            EffectKind::Free { what: what @ ModelPath { derefs: 0, .. }, .. } => walk.argument(call, what),
             _ => None,
         });
         freed.filter_map(|operand| self.shape.holder(operand)).collect()

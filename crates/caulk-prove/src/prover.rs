@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use caulk_ir::entity::Entity;
 use caulk_ir::{InstId, Linkage, Operand};
 use caulk_models::{Model, Models};
-use caulk_program::{FuncId, Outcome, Program};
+use caulk_program::{FuncId, Program, Resolution};
 
 use crate::assign::Location;
 use crate::config::ProveConfig;
@@ -95,7 +95,7 @@ impl<'a> World<'a> {
         let mut calls = Vec::new();
         for caller in program.callers(function) {
             for site in program.call_sites(caller).iter().filter(|s| program.targets(s).contains(&function)) {
-                if site.outcome != Outcome::Resolved {
+                if site.outcome != Resolution::Resolved {
                     return None;
                 }
                 calls.push((caller, site.inst));

@@ -35,7 +35,7 @@ struct Statement {
 
 /// What leaks have in common that a callee may be to blame for: the call inside of it that makes the block.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Callee {
+struct LosingCallee {
     name: String,
     inside: Call,
     kind: Kind,
@@ -46,7 +46,7 @@ struct Callee {
 /// What leaks have in common that one function makes with one callee.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Use {
-    callee: Callee,
+    callee: LosingCallee,
     file: String,
     function: String,
     variable: String,
@@ -88,10 +88,10 @@ fn use_of_callee(finding: &Finding) -> Option<Use> {
 }
 
 /// What statements such as `p = realloc(p, size)` have in common, which lose the block where they fail.
-fn failing_renewal(finding: &Finding) -> Option<Callee> {
+fn failing_renewal(finding: &Finding) -> Option<LosingCallee> {
     let (made, lost) = (&finding.allocation, &finding.loss);
     let is_renewal = finding.needs_alloc_failure && (&made.site.file, made.site.line) == (&lost.file, lost.line);
-    is_renewal.then(|| Callee {
+    is_renewal.then(|| LosingCallee {
         name: made.callee.clone(),
         inside: Call { site: Site { line: 0, column: 0, ..lost.clone() }, callee: made.callee.clone() },
         kind: finding.kind,
@@ -121,7 +121,7 @@ fn whole(variable: &str) -> String {
 
 fn merge_callers(findings: Vec<Finding>) -> Vec<Finding> {
     let (called, mut result) = findings.into_iter().partition::<Vec<_>, _>(|finding| callee(finding).is_some());
-    let mut callees: BTreeMap<Option<Callee>, Vec<Finding>> = BTreeMap::new();
+    let mut callees: BTreeMap<Option<LosingCallee>, Vec<Finding>> = BTreeMap::new();
     for finding in called {
         callees.entry(callee(&finding)).or_default().push(finding);
     }
@@ -135,8 +135,8 @@ fn merge_callers(findings: Vec<Finding>) -> Vec<Finding> {
     result
 }
 
-fn callee(finding: &Finding) -> Option<Callee> {
-    Some(Callee {
+fn callee(finding: &Finding) -> Option<LosingCallee> {
+    Some(LosingCallee {
         name: finding.allocation.callee.clone(),
         inside: finding.chain.first()?.clone(),
         kind: finding.kind,

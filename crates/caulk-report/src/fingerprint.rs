@@ -17,12 +17,12 @@ use crate::tokens::{Token, TokenKind};
 pub(crate) const VERSION: u32 = 3;
 
 /// An allocation: its place, and the calls below.
-type Origin = (Site, Vec<Call>);
+type MadeAt = (Site, Vec<Call>);
 
 /// Fills in the fingerprints. All places and paths of one leak share theirs.
 pub(crate) fn mark(findings: &mut [Finding], sources: &Sources) {
-    let origin = |finding: &Finding| -> Origin { (finding.allocation.site.clone(), finding.chain.clone()) };
-    let mut alike: BTreeMap<String, BTreeSet<Origin>> = BTreeMap::new();
+    let origin = |finding: &Finding| -> MadeAt { (finding.allocation.site.clone(), finding.chain.clone()) };
+    let mut alike: BTreeMap<String, BTreeSet<MadeAt>> = BTreeMap::new();
     for finding in findings.iter_mut() {
         let statement = statement(&finding.allocation.site, sources);
         finding.fingerprint = hash(&[&finding.loss.file, &finding.loss.function], finding, &statement);

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
-use caulk_ir::{Body, Inst, InstId, Operand, Place, Step};
+use caulk_ir::{AddressStep, Body, Inst, InstId, Operand, Place};
 use caulk_program::{CallSite, FuncId, Program};
 use caulk_useflow::{Analysis, Slot};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -124,9 +124,11 @@ impl<'a> Sites<'a> {
     /// allocates.
     pub(crate) fn call_for_field(&self, function: FuncId, line: u32, (ty, offset): Slot) -> Call {
         let unit = self.program.function(function).unit;
-        let is_field = |step: &Step| match step {
-            Step::Field { ty: own, offset: at } => *at == offset && self.program.resolve_struct(unit, *own) == ty,
-            Step::Bytes { .. } | Step::Index { .. } => false,
+        let is_field = |step: &AddressStep| match step {
+            AddressStep::Field { ty: own, offset: at } => {
+                *at == offset && self.program.resolve_struct(unit, *own) == ty
+            }
+            AddressStep::Bytes { .. } | AddressStep::Index { .. } => false,
         };
         let found = self.body(function).and_then(|body| {
             let fills = |site: &&CallSite| {
@@ -183,7 +185,7 @@ impl<'a> Sites<'a> {
 }
 
 /// The steps of each address that an instruction's result is stored to.
-fn stores(body: &Body, inst: InstId) -> impl Iterator<Item = &[Step]> {
+fn stores(body: &Body, inst: InstId) -> impl Iterator<Item = &[AddressStep]> {
     body.insts.values().filter_map(move |store| {
         let Inst::Store { value: Operand::Value(value), address: Operand::Value(address), .. } = store else {
             return None;

@@ -32,7 +32,7 @@ rules! {
     Neighbours "neighbours"
         "Sources beside the headers of named ones are read for what they define, because a file alone leaves flags and functions unknown."
     SettledVariables "settled-variables"
-        "A variable of a neighbour keeps its first value if no text in the folders writes it, because flags of a support folder decide branches."
+        "A variable of a neighbour keeps its first value if no source in the folders writes it, as its text shows or else its code, because flags of a support folder decide branches."
     Constants "constants"
         "Variables that nothing writes and functions that always return the same are replaced by their value, so that no branch on them is followed both ways."
     Formulas "formulas"
@@ -286,8 +286,6 @@ rules! {
         "A macro that returns where its condition does not hold, and reports the text of the condition, is not left there, because it asserts what holds."
     SoleMatches "sole-matches"
         "A loop that compares a key with the entries of a table finds one of them, because no two entries that the source gives it are equal."
-    Room "room"
-        "What a stack was made with room for is put there without failing."
     UnaskedStatus "unasked-status"
         "A failed allocation inside a callee that returns a status counts as tested, because not asking for the status is the bug."
 }

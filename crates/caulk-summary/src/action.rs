@@ -16,7 +16,7 @@ entity!(
 
 /// A block that a function allocates and hands out.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Block {
+pub struct Alloc {
     pub family: FamilyId,
     /// Where it is allocated: the call in the function that calls the allocator, and the calls on the way to it, outermost
     /// first. Each is a function and a line, as the distance from the function's own (`Program::line_of`).

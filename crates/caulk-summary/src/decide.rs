@@ -15,7 +15,7 @@ pub trait Caller {
     /// Whether what the call gives back is a pointer.
     fn gives_pointer(&self) -> bool;
 
-    /// Whether anybody looks at what the call gives back.
+    /// Whether the caller looks at what the call gives back.
     fn uses_result(&self) -> bool;
 
     /// Whether what the call gives back only makes it likely that something was done ([`crate::Summary::loosely_told`]).

@@ -21,9 +21,8 @@ mod numbers;
 pub mod print;
 mod summary;
 
-pub use action::{Action, AllocId, Block, Depth, Destination, ParamCall, Subject, Throws};
+pub use action::{Action, Alloc, AllocId, Depth, Destination, ParamCall, Subject, Throws};
 pub use case::{Case, Known};
-pub use caulk_models::Room;
 pub use decide::{Answer, Caller, Decision, decide, decide_action};
 pub use event::Event;
 pub use guard::Guard;

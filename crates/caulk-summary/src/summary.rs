@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use caulk_ir::EntityVec;
 use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
-use caulk_models::Room;
 use serde::{Deserialize, Serialize};
 
-use crate::action::{Action, AllocId, Block, Depth, Destination, ParamCall, Subject, Throws};
+use crate::action::{Action, Alloc, AllocId, Depth, Destination, ParamCall, Subject, Throws};
 use crate::case::{Case, Known};
 use crate::guard::Guard;
 use crate::numbers::{Asked, Assigned};
@@ -15,7 +14,7 @@ use crate::numbers::{Asked, Assigned};
 /// What a caller must know of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    pub blocks: EntityVec<AllocId, Block>,
+    pub blocks: EntityVec<AllocId, Alloc>,
     /// Sorted, without repeats.
     pub actions: Vec<Action>,
     /// Calls through parameters. Sorted.
@@ -60,8 +59,6 @@ pub struct Summary {
     pub fills_further: bool,
     /// Places that it sets to a pointer into what it was given, nothing tells where: the second argument of `strtol()`.
     pub somewhere_inside: Vec<AccessPath>,
-    /// Makes room in a container, or uses it.
-    pub room: Option<Room>,
     /// Its result is zero only where its first argument is null: the length of a list.
     pub counts: bool,
     /// Places of the caller of which the old content is gone, wherever it was not freed or kept: written over on every way (not counting what

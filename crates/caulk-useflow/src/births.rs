@@ -105,7 +105,7 @@ fn empties(places: &[Cell], is_emptied: impl Fn(&Cell) -> bool) -> Transfer {
     Transfer { empties: bits.fold(0, |a, b| a | b), fills: 0 }
 }
 
-/// A call empties what it frees, keeps, moves or writes over, and what it is given without that anybody knows what it does.
+/// A call empties what it frees, keeps, moves or writes over, and what it is given without its being known what it does with that.
 fn of_call(view: &mut View<'_>, call: InstId, places: &[Cell]) -> Transfer {
     let Some(effect) = view.calls[call].clone() else { return Transfer::default() };
     let mut touched: Vec<Cell> = Vec::new();

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use caulk_ir::{Body, EntityVec};
 use caulk_memory::{AccessPath, PathRoot};
-use caulk_program::{CallKind, CallSite, FuncId, Outcome, Program};
+use caulk_program::{CallKind, CallSite, FuncId, Program, Resolution};
 use caulk_rules::Rule;
 use caulk_summary::{Action, Depth, Destination, Guard, Subject, Summary};
 use smallvec::SmallVec;
@@ -30,13 +30,13 @@ pub fn effect_of<'a>(
     summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
 ) -> Option<CallEffect<'a>> {
     let targets = program.targets(site);
-    if site.kind == CallKind::Assembly && site.outcome == Outcome::Resolved {
+    if site.kind == CallKind::Assembly && site.outcome == Resolution::Resolved {
         return None;
     }
-    if targets.is_empty() || site.outcome == Outcome::Unresolved {
+    if targets.is_empty() || site.outcome == Resolution::Unresolved {
         return Some(CallEffect { summary: Cow::Owned(Summary::default()), unknown: true });
     }
-    let is_many = site.outcome == Outcome::Many || targets.len() > config.max_targets;
+    let is_many = site.outcome == Resolution::Many || targets.len() > config.max_targets;
     if is_many && targets.iter().all(|t| is_deleting_destructor(program.function(*t).symbol)) {
         return Some(CallEffect { summary: Cow::Owned(deletes_this()), unknown: false });
     }
@@ -44,7 +44,7 @@ pub fn effect_of<'a>(
     if summaries.len() < targets.len() && summaries.is_empty() {
         // A component that is being computed: no effect yet. Calls with too many targets are no edges of the call graph, so theirs may
         // never be known here.
-        let is_open = site.outcome != Outcome::Resolved;
+        let is_open = site.outcome != Resolution::Resolved;
         return is_open.then(|| CallEffect { summary: Cow::Owned(Summary::default()), unknown: true });
     }
     let many = targets.len() > config.max_targets;
@@ -63,7 +63,7 @@ pub fn effect_of<'a>(
         }
     };
     // Where more may be called than was found, they may do anything to what they are given.
-    let effect = CallEffect { summary, unknown: site.outcome != Outcome::Resolved };
+    let effect = CallEffect { summary, unknown: site.outcome != Resolution::Resolved };
     let tells = |s: &Summary| {
         !s.demands.is_empty()
             || !s.looks_behind.is_empty()
@@ -89,7 +89,8 @@ pub(crate) fn without_sealed_blocks<'a>(
     summary_of: &dyn Fn(FuncId) -> Option<&'a Summary>,
 ) -> CallEffect<'a> {
     let targets = program.targets(site);
-    if effect.unknown || effect.summary.blocks.is_empty() || targets.is_empty() || site.outcome != Outcome::Resolved {
+    if effect.unknown || effect.summary.blocks.is_empty() || targets.is_empty() || site.outcome != Resolution::Resolved
+    {
         return effect;
     }
     let given = body.insts[site.inst].call().map(|call| constant_arguments(body, &call.args)).unwrap_or_default();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use caulk_ir::{Body, CallData, Callee, Constant, Inst, InstId, Operand, Type};
 use caulk_memory::PathRoot;
-use caulk_program::{CallSite, FuncId, Outcome, Program};
+use caulk_program::{CallSite, FuncId, Program, Resolution};
 use caulk_summary::{Action, Destination, Guard, ParamCall, Subject, Summary};
 use smallvec::SmallVec;
 
@@ -67,7 +67,7 @@ pub(crate) fn param_calls(view: &mut View<'_>) -> Vec<ParamCall> {
         if let Some(param) = called_param(view.body, call) {
             let path = |arg: &Operand| view.values.of_operand(*arg).and_then(|cell| view.values.path(cell.base));
             let args = call.args.iter().map(path).collect();
-            let open = view.program.targets(site).len() != 1 || site.outcome == Outcome::Unresolved;
+            let open = view.program.targets(site).len() != 1 || site.outcome == Resolution::Unresolved;
             found.push(ParamCall { param, args, open });
             continue;
         }
@@ -96,7 +96,7 @@ pub(crate) fn special_calls<'s>(
     summary_of: &dyn Fn(FuncId) -> Option<&'s Summary>,
 ) -> Special {
     let specializer = Specializer { world, summary_of };
-    let caller = Caller { function, body, bound: &Bound::new(), so_far: None };
+    let caller = GivingCaller { function, body, bound: &Bound::new(), so_far: None };
     let rules = &world.config.rules;
     if !rules.is_on(Rule::NamedCallbacks) {
         return Special::default();
@@ -112,7 +112,7 @@ struct Specializer<'w, 's> {
 }
 
 /// A function whose calls are looked at.
-struct Caller<'c> {
+struct GivingCaller<'c> {
     function: FuncId,
     body: &'c Body,
     bound: &'c Bound,
@@ -121,7 +121,7 @@ struct Caller<'c> {
 }
 
 impl Specializer<'_, '_> {
-    fn calls(&self, caller: &Caller<'_>, depth: usize) -> Special {
+    fn calls(&self, caller: &GivingCaller<'_>, depth: usize) -> Special {
         let mut known = Special::new();
         for site in self.world.program.call_sites(caller.function) {
             let Some(call) = caller.body.insts[site.inst].call() else { continue };
@@ -141,7 +141,13 @@ impl Specializer<'_, '_> {
     }
 
     /// The effect of a call to a function that calls what it is given here.
-    fn specialized(&self, caller: &Caller<'_>, site: &CallSite, call: &CallData, depth: usize) -> Option<Arc<Summary>> {
+    fn specialized(
+        &self,
+        caller: &GivingCaller<'_>,
+        site: &CallSite,
+        call: &CallData,
+        depth: usize,
+    ) -> Option<Arc<Summary>> {
         let &[callee] = self.world.program.targets(site) else { return None };
         let summary = (self.summary_of)(callee)?;
         let mut params: SmallVec<[u32; 2]> = summary.calls.iter().filter(|c| c.open).map(|c| c.param).collect();
@@ -172,7 +178,7 @@ impl Specializer<'_, '_> {
     }
 
     /// The function an argument is.
-    fn given(&self, caller: &Caller<'_>, argument: Operand) -> Option<FuncId> {
+    fn given(&self, caller: &GivingCaller<'_>, argument: Operand) -> Option<FuncId> {
         let program = self.world.program;
         match argument {
             Operand::Const(c) => match caller.body.consts[c] {
@@ -199,7 +205,7 @@ impl Specializer<'_, '_> {
         let calls_itself = self.world.program.callees(callee).any(|c| c == callee);
         let mut so_far = Arc::new(Summary::default());
         for _ in 0..if calls_itself { 2 } else { 1 } {
-            let caller = Caller { function: callee, body: &body, bound: given, so_far: Some(&so_far) };
+            let caller = GivingCaller { function: callee, body: &body, bound: given, so_far: Some(&so_far) };
             let special = self.calls(&caller, depth);
             let summary_of = |f: FuncId| (self.summary_of)(f);
             let mut summary = summarize(self.world, callee, &body, &summary_of, &special).summary;

@@ -3,12 +3,12 @@
 //! Libraries make and free objects through templates and tables of functions, which no summary sees through. Their manuals
 //! say what callers may rely on. Where the code tells more than the manual (which field, under which condition), it is heard.
 
-use caulk_ir::{Body, EntityVec, Inst, Operand};
+use caulk_ir::{Body, EntityVec};
 use caulk_memory::PathRoot;
 use caulk_models::Models;
 use caulk_program::{FuncId, Program, constant_result};
 use caulk_rules::Rule;
-use caulk_summary::{Action, AllocId, Depth, Destination, Guard, Room, Subject, Summary};
+use caulk_summary::{Action, AllocId, Depth, Destination, Guard, Subject, Summary};
 
 use crate::facts::number_of;
 use crate::library::from_model;
@@ -43,41 +43,16 @@ pub(crate) fn rely_on_contract(world: &World<'_>, function: FuncId, body: &Body,
             value => value,
         };
         let to = match to {
-            // Its destructor: nothing of it is left to anybody.
+            // Its destructor: nothing of it is left.
             Destination::Free { .. } => Destination::Free { deep: Depth::Deep },
             to => to,
         };
         summary.actions.push(Action { subject, to, guard });
     }
     summary.is_model = true;
-    summary.room = promise.room;
     summary.actions.sort();
     summary.actions.dedup();
     summary.drop_unused_blocks();
-}
-
-/// What a function does to the room of a container that only passes on what it is given, and what it gets: the typed functions
-/// that macros make around those for untyped pointers.
-pub(crate) fn room_of_wrapper<'s>(
-    program: &Program,
-    function: FuncId,
-    body: &Body,
-    summary_of: &dyn Fn(FuncId) -> Option<&'s Summary>,
-) -> Option<Room> {
-    let [site] = program.call_sites(function) else { return None };
-    let [target] = program.targets(site) else { return None };
-    let room = summary_of(*target)?.room?;
-    let call = body.insts[site.inst].call()?;
-    // `sk_new_null()` is `sk_new_reserve(NULL, 0)`: no room at all.
-    let is_own = |(at, arg): (usize, &Operand)| {
-        let parameter = arg.value().map(|value| &body.insts[value]);
-        matches!(parameter, Some(Inst::Param { index, .. }) if *index as usize == at)
-    };
-    let is_given_back = |block| match body.terminator(block) {
-        Inst::Return { value } => *value == Some(Operand::Value(site.inst)),
-        _ => false,
-    };
-    (call.args.iter().enumerate().all(is_own) && body.blocks.keys().all(is_given_back)).then_some(room)
 }
 
 /// Callers of a function that always returns the same are told nothing: an action happens, or it does not.

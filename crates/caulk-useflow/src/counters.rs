@@ -4,7 +4,7 @@
 //! finds the count at zero finds no buffer either. The same holds for a number whose address a callee is given beside that of a buffer:
 //! `resize(&items, &room, n)`.
 
-use caulk_ir::{BinaryOp, Body, Inst, InstId, Operand, Step};
+use caulk_ir::{AddressStep, BinaryOp, Body, Inst, InstId, Operand};
 use caulk_program::{FuncId, Program, TypeId};
 
 /// Fields that a body adds to. Sorted.
@@ -13,7 +13,7 @@ pub(crate) fn counted_fields(program: &Program, function: FuncId, body: &Body) -
     let field = |address: Operand| {
         let Inst::Address { steps, .. } = &body.insts[address.value()?] else { return None };
         match steps.last()? {
-            Step::Field { ty, offset } => Some((program.resolve_struct(unit, *ty), *offset)),
+            AddressStep::Field { ty, offset } => Some((program.resolve_struct(unit, *ty), *offset)),
             _ => None,
         }
     };

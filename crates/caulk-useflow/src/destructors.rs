@@ -7,7 +7,7 @@
 use caulk_ir::InstId;
 use caulk_memory::{Cell, Offset, ValueId, ValueNode};
 use caulk_models::{is_deallocation, is_self_contained, is_template_of};
-use caulk_program::{FuncId, Outcome, Program, TypeId};
+use caulk_program::{FuncId, Program, Resolution, TypeId};
 use caulk_rules::Rule;
 use caulk_summary::{Depth, Destination, Guard, Subject};
 use rayon::prelude::*;
@@ -115,7 +115,7 @@ fn missed_fields(
             let is_callers = is_freed_by_callers(world, analysis, function, &slot);
             // Which destructor of very many runs there, nothing tells.
             let site = world.program.call_site(function, destroyed.call);
-            let is_any = site.is_some_and(|site| site.outcome == Outcome::Many);
+            let is_any = site.is_some_and(|site| site.outcome == Resolution::Many);
             // Who fills the field as well makes such structures again, and may know that the old ones are empty.
             let is_filled = analysis.reports[function].slots.filled.iter().any(|(filled, _)| *filled == slot);
             let may_be_new = is_filled || (base.is_none() && destroyed.may_be_new);

@@ -5,7 +5,7 @@
 //! a handler on the way, whatever its type, the exception counts as caught.
 
 use caulk_ir::{BlockId, Body, Callee, Constant, Inst, InstId};
-use caulk_program::{CallKind, CallSite, FuncId, FunctionInfo, Outcome, Program, is_destructor};
+use caulk_program::{CallKind, CallSite, FuncId, FunctionInfo, Program, Resolution, is_destructor};
 use caulk_rules::{Rule, Rules};
 use caulk_summary::{Summary, Throws};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -103,7 +103,7 @@ fn throws_at(program: &Program, site: &CallSite, throws: &dyn Fn(FuncId) -> Thro
     if site.kind == CallKind::Assembly {
         return Throws::No;
     }
-    if site.outcome != Outcome::Resolved || targets.is_empty() {
+    if site.outcome != Resolution::Resolved || targets.is_empty() {
         return Throws::Perhaps;
     }
     let wanted = if site.kind == CallKind::Virtual { targets.len().div_ceil(2) } else { targets.len() };

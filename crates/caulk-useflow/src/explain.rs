@@ -5,7 +5,7 @@ use std::fmt;
 use caulk_ir::{Body, Inst, InstId};
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
-use caulk_summary::{AllocId, Block, Destination, Event, Subject, print};
+use caulk_summary::{Alloc, AllocId, Destination, Event, Subject, print};
 
 use crate::alternative::{Alternative, Status};
 use crate::candidate::{Candidate, Kind};
@@ -202,7 +202,7 @@ fn place_name(
     stored.or_else(|| {
         // Where the call put it.
         let effect = view.calls[candidate.allocation].clone()?;
-        let is_its = |(_, block): &(AllocId, &Block)| candidate.chain[1..].starts_with(&block.chain);
+        let is_its = |(_, block): &(AllocId, &Alloc)| candidate.chain[1..].starts_with(&block.chain);
         // Two blocks that are made in one line have the same chain.
         let blocks = &effect.summary.blocks;
         let same = blocks.iter().filter(is_its).find(|(id, _)| *id == candidate.block);

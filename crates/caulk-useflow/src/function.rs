@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::ops::{Deref, Range};
 use std::rc::Rc;
 
-use caulk_ir::{BinaryOp, Body, EntityVec, Inst, InstId, Operand, Outline, Step, Type, line_below};
+use caulk_ir::{AddressStep, BinaryOp, Body, EntityVec, Inst, InstId, Operand, Outline, Type, line_below};
 use caulk_memory::{AccessPath, Cell, PathRoot, Relation, ValueId, ValueNode, ValueTable};
 use caulk_program::{FuncId, Program, copied_errnos};
 use caulk_rules::Rule;
@@ -298,7 +298,7 @@ impl<'a> View<'a> {
     /// `&p->field`: who writes that has a structure, even where the field is its first and has the same address.
     fn is_field_address(&self, operand: Operand) -> bool {
         let address = operand.value().map(|v| &self.body.insts[v]);
-        let is_field = matches!(address, Some(Inst::Address { steps, .. }) if matches!(steps.as_slice(), [Step::Field { .. }, ..]));
+        let is_field = matches!(address, Some(Inst::Address { steps, .. }) if matches!(steps.as_slice(), [AddressStep::Field { .. }, ..]));
         self.config.rules.applies(Rule::FieldAddresses, is_field)
     }
 

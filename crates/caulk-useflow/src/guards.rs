@@ -14,18 +14,20 @@ use crate::function::View;
 
 /// What is known of the returned value at an exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
+enum ResultClass {
     Known(Relation),
     Unknown,
 }
 
-impl Class {
+impl ResultClass {
     /// What is known of a truth value whose byte is known so.
-    fn as_truth(self) -> Class {
+    fn as_truth(self) -> ResultClass {
         match self {
-            Class::Known(Relation::ZERO) => self,
-            Class::Known(relation) if relation.implies(Relation::NONZERO) => Class::Known(Relation::NONZERO),
-            _ => Class::Unknown,
+            ResultClass::Known(Relation::ZERO) => self,
+            ResultClass::Known(relation) if relation.implies(Relation::NONZERO) => {
+                ResultClass::Known(Relation::NONZERO)
+            }
+            _ => ResultClass::Unknown,
         }
     }
 }
@@ -74,7 +76,7 @@ pub(crate) fn two_guards(
     did: &[(InstId, Alternative)],
     did_not: &[(InstId, Alternative)],
 ) -> Option<[Guard; 2]> {
-    let result_is = |view: &mut View<'_>, (exit, alternative): &(InstId, Alternative), wanted: Relation| matches!(class(view, *exit, alternative), Class::Known(known) if known.implies(wanted));
+    let result_is = |view: &mut View<'_>, (exit, alternative): &(InstId, Alternative), wanted: Relation| matches!(class(view, *exit, alternative), ResultClass::Known(known) if known.implies(wanted));
     for wanted in [Relation::NONZERO, Relation::ZERO] {
         let (by_result, rest): (Vec<_>, Vec<_>) = did.iter().cloned().partition(|exit| result_is(view, exit, wanted));
         let others: Vec<_> = rest.iter().chain(did_not).cloned().collect();
@@ -115,7 +117,7 @@ pub(crate) fn guard_of_result(
     mut did_not: Vec<(InstId, Alternative)>,
 ) -> Guard {
     let before = did_not.len();
-    did_not.retain(|(inst, a)| class(view, *inst, a) != Class::Known(Relation::ZERO));
+    did_not.retain(|(inst, a)| class(view, *inst, a) != ResultClass::Known(Relation::ZERO));
     match guard(view, did, &did_not) {
         Guard::Always if did_not.len() < before => Guard::ByResult(Relation::NONZERO, None),
         guard => guard,
@@ -129,8 +131,8 @@ fn told(
 ) -> Option<(Relation, Option<Relation>)> {
     let mut classes = |exits: &[(InstId, Alternative)]| -> Option<Vec<Relation>> {
         let known = |(inst, alternative): &(InstId, Alternative)| match class(view, *inst, alternative) {
-            Class::Known(relation) => Some(relation),
-            Class::Unknown => None,
+            ResultClass::Known(relation) => Some(relation),
+            ResultClass::Unknown => None,
         };
         exits.iter().map(known).collect()
     };
@@ -155,16 +157,16 @@ fn told_when_not(
     let mut no: SmallVec<[Relation; 4]> = SmallVec::new();
     for (exit, alternative) in did_not {
         match class(view, *exit, alternative) {
-            Class::Known(relation) => no.push(relation),
-            Class::Unknown => return None,
+            ResultClass::Known(relation) => no.push(relation),
+            ResultClass::Unknown => return None,
         }
     }
     let exact = no.iter().copied().filter(|r| matches!(r, Relation::Eq(_)));
     let mut candidates = exact.chain([Relation::ZERO, Relation::at_most(-1), Relation::at_least(1)]);
     let not = candidates.find(|r| no.iter().all(|n| n.implies(*r)))?;
-    let may_differ = |class: Class| match class {
-        Class::Known(relation) => relation.contradicts(not),
-        Class::Unknown => true,
+    let may_differ = |class: ResultClass| match class {
+        ResultClass::Known(relation) => relation.contradicts(not),
+        ResultClass::Unknown => true,
     };
     for (inst, alternative) in did {
         if !may_differ(class(view, *inst, alternative)) {
@@ -174,8 +176,8 @@ fn told_when_not(
     Some((not.negate()?, Some(not)))
 }
 
-fn class(view: &mut View<'_>, exit: InstId, alternative: &Alternative) -> Class {
-    let Inst::Return { value: Some(value) } = view.body.insts[exit] else { return Class::Unknown };
+fn class(view: &mut View<'_>, exit: InstId, alternative: &Alternative) -> ResultClass {
+    let Inst::Return { value: Some(value) } = view.body.insts[exit] else { return ResultClass::Unknown };
     match stored_truth(view.body, value) {
         Some(variable) => class_of(view, exit, variable, alternative).as_truth(),
         None => class_of(view, exit, value, alternative),
@@ -190,27 +192,27 @@ fn stored_truth(body: &Body, value: Operand) -> Option<Operand> {
     }
 }
 
-fn class_of(view: &mut View<'_>, exit: InstId, value: Operand, alternative: &Alternative) -> Class {
+fn class_of(view: &mut View<'_>, exit: InstId, value: Operand, alternative: &Alternative) -> ResultClass {
     if let Some(constant) = view.body.constant(value) {
-        return number_of(constant).map_or(Class::Unknown, |n| Class::Known(Relation::Eq(n)));
+        return number_of(constant).map_or(ResultClass::Unknown, |n| ResultClass::Known(Relation::Eq(n)));
     }
     let is_live = alternative.status == Status::Live;
     if is_live && value.value().is_some_and(|v| alternative.has_name(v)) {
-        return Class::Known(Relation::NONZERO);
+        return ResultClass::Known(Relation::NONZERO);
     }
     if let Some(cell) = view.values.of_operand(value)
         && matches!(view.values.node(cell.base), ValueNode::Local(_) | ValueNode::Global(_))
     {
-        return Class::Known(Relation::NONZERO);
+        return ResultClass::Known(Relation::NONZERO);
     }
     if let Some(relation) = error_number(view, value) {
-        return Class::Known(relation);
+        return ResultClass::Known(relation);
     }
     view.keys.here = (view.homes[exit], exit);
     if points_into_known(view, value, alternative) {
-        return Class::Known(Relation::NONZERO);
+        return ResultClass::Known(Relation::NONZERO);
     }
-    let Some(key) = view.keys.of_operand(view.body, &view.values, value) else { return Class::Unknown };
+    let Some(key) = view.keys.of_operand(view.body, &view.values, value) else { return ResultClass::Unknown };
     let known = alternative.facts.iter().filter(|f| f.0 == key).map(|f| f.1);
     let best = known.min_by_key(|r| match r {
         Relation::Eq(_) => 0,
@@ -218,10 +220,10 @@ fn class_of(view: &mut View<'_>, exit: InstId, value: Operand, alternative: &Alt
         Relation::Ne(_) => 2,
     });
     match best {
-        Some(relation) => Class::Known(only_constant(view.body, value, relation).unwrap_or(relation)),
-        None if view.has_set_part(value, &alternative.facts) => Class::Known(Relation::NONZERO),
-        None if gives_back_used(view, exit, value) => Class::Known(Relation::NONZERO),
-        None => Class::Unknown,
+        Some(relation) => ResultClass::Known(only_constant(view.body, value, relation).unwrap_or(relation)),
+        None if view.has_set_part(value, &alternative.facts) => ResultClass::Known(Relation::NONZERO),
+        None if gives_back_used(view, exit, value) => ResultClass::Known(Relation::NONZERO),
+        None => ResultClass::Unknown,
     }
 }
 
@@ -292,13 +294,13 @@ pub(crate) fn cases(view: &mut View<'_>, handed: &[(InstId, Alternative)]) -> Ve
 fn needs(view: &mut View<'_>, (exit, alternative): &(InstId, Alternative)) -> Vec<Known> {
     let mut needs = Vec::new();
     let result = match class(view, *exit, alternative) {
-        Class::Known(relation) => Some(relation),
+        ResultClass::Known(relation) => Some(relation),
         // What ends an iteration is the constant null, and no element.
-        Class::Unknown if gives_element(view, *exit) => {
+        ResultClass::Unknown if gives_element(view, *exit) => {
             view.config.rules.applies(Rule::ElementResults, true).then_some(Relation::NONZERO)
         }
         // Where failure is told by a negative number, what is computed is none.
-        Class::Unknown => {
+        ResultClass::Unknown => {
             let is_told = tells_failure_by_sign(view, *exit);
             view.config.rules.applies(Rule::FailureBySign, is_told).then_some(Relation::at_least(0))
         }

@@ -3,7 +3,7 @@
 //! The table of values has one place for all elements of an array and for all that is in them. Which field of an element is meant only
 //! the instruction tells that computes its address.
 
-use caulk_ir::{Inst, Operand, Step};
+use caulk_ir::{AddressStep, Inst, Operand};
 use caulk_program::TypeId;
 
 use crate::function::View;
@@ -13,7 +13,7 @@ use crate::slots::Slot;
 pub(crate) fn field_of_address(view: &View<'_>, address: Operand) -> Option<Slot> {
     let Inst::Address { steps, .. } = &view.body.insts[address.value()?] else { return None };
     match *steps.last()? {
-        Step::Field { ty, offset } => Some((resolved(view, ty), offset)),
+        AddressStep::Field { ty, offset } => Some((resolved(view, ty), offset)),
         _ => None,
     }
 }
@@ -34,7 +34,7 @@ pub(crate) fn touched_fields(view: &View<'_>, ty: TypeId) -> Vec<u64> {
         _ => None,
     });
     let fields = steps.flatten().filter_map(|step| match step {
-        Step::Field { ty, offset } => Some((resolved(view, *ty), *offset)),
+        AddressStep::Field { ty, offset } => Some((resolved(view, *ty), *offset)),
         _ => None,
     });
     let mut touched: Vec<u64> = fields.filter(|field| field.0 == ty).map(|field| field.1).collect();

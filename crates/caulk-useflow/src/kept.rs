@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::config::UseflowConfig;
-use crate::schedule::Outcome;
+use crate::schedule::Looked;
 use crate::summarize::{Report, World};
 use crate::survey::Survey;
 use crate::table_marks::TableMarks;
@@ -38,7 +38,7 @@ pub struct Kept {
 #[derive(Debug, Serialize, Deserialize)]
 struct Look {
     reads: Vec<(Read, u64)>,
-    outcome: Outcome,
+    outcome: Looked,
     counts: Vec<(Rule, u64)>,
 }
 
@@ -133,8 +133,8 @@ impl<'k> Keeping<'k> {
         function: FuncId,
         reports: &EntityVec<FuncId, Report>,
         known: &EntitySet<FuncId>,
-        work: impl FnOnce(&World<'_>) -> Outcome,
-    ) -> Outcome {
+        work: impl FnOnce(&World<'_>) -> Looked,
+    ) -> Looked {
         let answer = |read: Read| match read {
             Read::Summary(f) if !known.contains(f) => Some(0),
             Read::Summary(f) => Some(self.summary(f, &reports[f].summary)),

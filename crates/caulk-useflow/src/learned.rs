@@ -5,7 +5,7 @@
 //! what a container holds, and few take that out.
 
 use caulk_ir::{Body, CallData, Callee, Constant, Inst, InstId, Operand, Type};
-use caulk_models::{FamilyId, Models, Root};
+use caulk_models::{FamilyId, ModelRoot, Models};
 use caulk_program::{FuncId, Program};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -136,7 +136,7 @@ fn freed_family(program: &Program, models: &Models, function: FuncId) -> Option<
     if program.has_body(function) {
         return None;
     }
-    models.get(program.function(function).symbol)?.frees_always(Root::Param(0))
+    models.get(program.function(function).symbol)?.frees_always(ModelRoot::Param(0))
 }
 
 fn is_first_parameter(body: &Body, operand: Operand) -> bool {

@@ -5,11 +5,11 @@ use std::ops::Range;
 use caulk_ir::{Function, Type, Unit};
 use caulk_memory::{AccessPath, Offset, PathRoot, Relation};
 use caulk_models::{
-    Atom, Comparison, Condition, DeclAttributes, EffectKind, FamilyId, Model, Models, Operator, ParamAttributes, Place,
-    Pointer, Purity, Root, Varargs,
+    Atom, Comparison, Condition, DeclAttributes, EffectKind, FamilyId, Model, ModelPath, ModelRoot, Models, Operator,
+    ParamAttributes, Pointer, Purity, Varargs,
 };
 use caulk_program::{FuncId, Program, is_constructor};
-use caulk_summary::{Action, Block, Case, Depth, Destination, Guard, ParamCall, Subject, Summary};
+use caulk_summary::{Action, Alloc, Case, Depth, Destination, Guard, ParamCall, Subject, Summary};
 
 use crate::bounds::BOUNDS;
 
@@ -128,7 +128,6 @@ pub(crate) fn from_model(model: &Model, declaration: &Function) -> Summary {
         no_return: model.never_returns(),
         nonnull_result: model.returns_nonnull(),
         impure: model.purity == Purity::Impure,
-        room: model.room,
         counts: model.counts,
         null_otherwise: model.refuses,
         ensures: ensured(model),
@@ -195,7 +194,7 @@ fn ensured(model: &Model) -> Vec<Relation> {
 /// Says what is given whenever the call returns: pointers that lead somewhere, numbers in a range.
 fn add_demands(summary: &mut Summary, model: &Model, declaration: &Function) {
     for comparison in &model.ensures {
-        let (Place { root: Root::Param(param), derefs: 0, .. }, Guard::ByArgument(_, relation)) =
+        let (ModelPath { root: ModelRoot::Param(param), derefs: 0, .. }, Guard::ByArgument(_, relation)) =
             (comparison.place, guard_of_comparison(*comparison))
         else {
             continue;
@@ -226,7 +225,7 @@ fn return_filled_places(summary: &mut Summary) {
 }
 
 fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Guard) {
-    let value = |place: &Place| Subject::Value(path(place));
+    let value = |place: &ModelPath| Subject::Value(path(place));
     let action = |subject, to, guard| Action { subject, to, guard };
     match kind {
         EffectKind::Free { what, element, .. } => {
@@ -242,7 +241,7 @@ fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Gu
             summary.actions.push(action(block, Destination::Store(path(into)), guard.clone()));
             // What the old block held is in the new one now.
             summary.actions.push(action(value(from), Destination::Free { deep: Depth::Deep }, guard));
-            let is_nothing = |size: &Place| Guard::ByArgument(path(size), Relation::ZERO);
+            let is_nothing = |size: &ModelPath| Guard::ByArgument(path(size), Relation::ZERO);
             let freed = |size| action(value(from), Destination::Free { deep: Depth::Deep }, is_nothing(size));
             summary.actions.extend(zero.iter().map(freed));
         }
@@ -252,10 +251,10 @@ fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Gu
             }
             summary.actions.push(action(value(place), Destination::Store(path(into)), guard));
         }
-        EffectKind::Write { what: Place { root: Root::Param(param), derefs: 0, .. } } => {
+        EffectKind::Write { what: ModelPath { root: ModelRoot::Param(param), derefs: 0, .. } } => {
             summary.fills.push(u32::from(*param));
         }
-        EffectKind::Write { what: Place { root: Root::Param(param), derefs: 1, .. } } => {
+        EffectKind::Write { what: ModelPath { root: ModelRoot::Param(param), derefs: 1, .. } } => {
             summary.fills_inside.push(u32::from(*param));
         }
         EffectKind::Keep { what, holder: None } | EffectKind::Store { what, .. } => {
@@ -265,7 +264,11 @@ fn add_effect(summary: &mut Summary, model: &Model, kind: &EffectKind, guard: Gu
             let to = path(holder).then(Offset::Any, None);
             summary.actions.push(action(value(what), Destination::Store(to), guard));
         }
-        EffectKind::Call { function: Place { root: Root::Param(param), derefs: 0, .. }, with, later: false } => {
+        EffectKind::Call {
+            function: ModelPath { root: ModelRoot::Param(param), derefs: 0, .. },
+            with,
+            later: false,
+        } => {
             let args = with.iter().map(passed).collect();
             summary.calls.push(ParamCall { param: u32::from(*param), args, open: true });
         }
@@ -309,18 +312,18 @@ pub(crate) fn give_result(summary: &mut Summary, family: FamilyId) {
 
 fn new_block(summary: &mut Summary, family: FamilyId, needs: Vec<(AccessPath, Relation)>) -> Subject {
     let cases = vec![Case { needs, ..Case::default() }];
-    Subject::Alloc(summary.blocks.push(Block { family, chain: Vec::new(), doubt: 0, is_zeroed: false, cases }))
+    Subject::Alloc(summary.blocks.push(Alloc { family, chain: Vec::new(), doubt: 0, is_zeroed: false, cases }))
 }
 
 /// The pointer in an object that leads to its hidden memory.
-fn inside(holder: &Place, at: u32) -> AccessPath {
+fn inside(holder: &ModelPath, at: u32) -> AccessPath {
     path(holder).then(Offset::Known(i64::from(at)), None)
 }
 
-fn path(place: &Place) -> AccessPath {
+fn path(place: &ModelPath) -> AccessPath {
     let root = match place.root {
-        Root::Param(index) => PathRoot::Param(u32::from(index)),
-        Root::Ret => PathRoot::Return,
+        ModelRoot::Param(index) => PathRoot::Param(u32::from(index)),
+        ModelRoot::Ret => PathRoot::Return,
     };
     let offset = |step| if step + 1 == place.derefs { Offset::Known(i64::from(place.offset)) } else { Offset::ZERO };
     (0..place.derefs).fold(AccessPath::root(root), |path, step| path.then(offset(step), None))
@@ -329,7 +332,7 @@ fn path(place: &Place) -> AccessPath {
 /// A conjunction becomes the one atom that decides most: what the caller gives (`realpath(p, NULL)`), else what it is told.
 fn guard_of(model: &Model, when: &Condition) -> Guard {
     let comparisons: Vec<Comparison> = when.atoms.iter().filter_map(|atom| model.comparison(*atom)).collect();
-    let given = comparisons.iter().find(|c| c.place.root != Root::Ret);
+    let given = comparisons.iter().find(|c| c.place.root != ModelRoot::Ret);
     match given.or(comparisons.first()) {
         Some(comparison) => guard_of_comparison(*comparison),
         None => Guard::Always,
@@ -350,7 +353,7 @@ fn guard_of_block(model: &Model, when: &Condition) -> (Guard, Vec<(AccessPath, R
 }
 
 /// What is given back and may be null is so if it is not null, whatever else decides; who finds null knows nothing of the rest.
-fn guard_of_pointer(model: &Model, into: Place, when: &Condition) -> Guard {
+fn guard_of_pointer(model: &Model, into: ModelPath, when: &Condition) -> Guard {
     let mut comparisons = when.atoms.iter().filter_map(|atom| model.comparison(*atom));
     let deciding = match into.is_ret() {
         true => comparisons.find(|c| c.place.is_ret()),
@@ -380,8 +383,8 @@ fn guard_of_comparison(comparison: Comparison) -> Guard {
         Operator::Ge => Some(Relation::at_least(value)),
     };
     match (relation, comparison.place.root, comparison.place.derefs) {
-        (Some(relation), Root::Ret, 0) => Guard::ByResult(relation, failure_of(relation)),
-        (Some(relation), Root::Param(_), _) => Guard::ByArgument(path(&comparison.place), relation),
+        (Some(relation), ModelRoot::Ret, 0) => Guard::ByResult(relation, failure_of(relation)),
+        (Some(relation), ModelRoot::Param(_), _) => Guard::ByArgument(path(&comparison.place), relation),
         _ => Guard::Opaque,
     }
 }

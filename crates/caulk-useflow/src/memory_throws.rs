@@ -1,7 +1,7 @@
 //! Throws that stand where an allocation was found to have failed: `if (!p) throw Error(OutOfMemory);`. They say what `bad_alloc`
 //! says, by another name.
 
-use caulk_ir::{BlockId, Body, CompareOp, Inst, InstId, Operand, Step};
+use caulk_ir::{AddressStep, BlockId, Body, CompareOp, Inst, InstId, Operand};
 use caulk_program::{FuncId, Program};
 use caulk_summary::Summary;
 
@@ -59,9 +59,9 @@ fn is_kept_in_field(body: &Body, value: Operand, is_made: &dyn Fn(Operand) -> bo
     })
 }
 
-fn field_of(body: &Body, address: Operand) -> Option<Step> {
+fn field_of(body: &Body, address: Operand) -> Option<AddressStep> {
     match &body.insts[address.value()?] {
-        Inst::Address { steps, .. } => steps.last().copied().filter(|step| matches!(step, Step::Field { .. })),
+        Inst::Address { steps, .. } => steps.last().copied().filter(|step| matches!(step, AddressStep::Field { .. })),
         _ => None,
     }
 }

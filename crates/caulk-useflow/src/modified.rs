@@ -5,11 +5,11 @@
 use std::collections::hash_map::Entry;
 
 use caulk_ir::{
-    Body, Callee, Constant, Entity, EntitySet, EntityVec, Inst, InstId, Operand, Pointee, Step, Type, entity,
+    AddressStep, Body, Callee, Constant, Entity, EntitySet, EntityVec, Inst, InstId, Operand, Pointee, Type, entity,
 };
 use caulk_memory::Class;
 use caulk_program::reads::{Read, note};
-use caulk_program::{CallKind, CallSite, FuncId, Names, Outcome, Program, TypeId, mark};
+use caulk_program::{CallKind, CallSite, FuncId, Names, Program, Resolution, TypeId, mark};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -164,7 +164,7 @@ impl Modified {
 /// Functions that call something through a pointer that leads nowhere, or assembly, by themselves or through callees outside of their
 /// cycle of calls.
 fn calls_unknown(program: &Program) -> EntitySet<FuncId> {
-    let may_write_any = |site: &CallSite| site.outcome == Outcome::Unresolved || site.kind == CallKind::Assembly;
+    let may_write_any = |site: &CallSite| site.outcome == Resolution::Unresolved || site.kind == CallKind::Assembly;
     let mut unknown = EntitySet::with_capacity(program.functions().len());
     for function in program.functions() {
         if program.call_sites(function).iter().any(may_write_any) {
@@ -274,16 +274,16 @@ impl Writer<'_> {
     }
 
     /// The last field the steps go into, with the bytes after it added; the bytes alone when there is none.
-    fn last_field(&self, steps: &[Step], mut after: i64) -> (Option<(TypeId, u64)>, i64) {
+    fn last_field(&self, steps: &[AddressStep], mut after: i64) -> (Option<(TypeId, u64)>, i64) {
         for step in steps.iter().rev() {
             match *step {
-                Step::Field { ty, offset } => {
+                AddressStep::Field { ty, offset } => {
                     let unit = self.program.function(self.function).unit;
                     let offset = offset.saturating_add_signed(after);
                     return (Some((self.program.resolve_struct(unit, ty), offset)), after);
                 }
-                Step::Bytes { offset, .. } => after = after.saturating_add(offset),
-                Step::Index { .. } => {}
+                AddressStep::Bytes { offset, .. } => after = after.saturating_add(offset),
+                AddressStep::Index { .. } => {}
             }
         }
         (None, after)

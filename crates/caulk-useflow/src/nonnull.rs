@@ -2,7 +2,7 @@
 //!
 //! Much code asks whether a parameter is null though no caller passes one. The way on which it is null is none.
 
-use caulk_ir::{BlockId, Body, CompareOp, Constant, EntityVec, Inst, InstId, Operand, Outline, Step};
+use caulk_ir::{AddressStep, BlockId, Body, CompareOp, Constant, EntityVec, Inst, InstId, Operand, Outline};
 use caulk_program::reads::{Read, note};
 use caulk_program::{FuncId, Program};
 use rustc_hash::FxHashMap;
@@ -147,7 +147,9 @@ impl Look<'_> {
         };
         match &self.body.insts[value] {
             Inst::Local { .. } => Gift::NeverNull,
-            Inst::Address { steps, .. } if matches!(steps.as_slice(), [Step::Field { .. }, ..]) => Gift::NeverNull,
+            Inst::Address { steps, .. } if matches!(steps.as_slice(), [AddressStep::Field { .. }, ..]) => {
+                Gift::NeverNull
+            }
             Inst::Address { base: Operand::Value(base), .. }
                 if matches!(self.body.insts[*base], Inst::Local { .. }) =>
             {

@@ -3,7 +3,7 @@
 //! A function that gives back an object of a class tells by a field of it how it went. What sets that field, and what asks for it, are
 //! methods; here their bodies are read for just that.
 
-use caulk_ir::{BinaryOp, Body, CastOp, Constant, Inst, InstId, Operand, Outline, Step, Type};
+use caulk_ir::{AddressStep, BinaryOp, Body, CastOp, Constant, Inst, InstId, Operand, Outline, Type};
 use caulk_program::FuncId;
 use caulk_rules::Rule;
 use caulk_summary::{Asked, Assigned, Source, Summary};
@@ -91,9 +91,9 @@ fn place(body: &Body, address: Operand) -> Option<(u32, i64)> {
             Inst::Address { base, steps } => {
                 for step in steps {
                     offset += match step {
-                        Step::Field { offset, .. } => i64::try_from(*offset).ok()?,
-                        Step::Bytes { offset, .. } => *offset,
-                        Step::Index { .. } => return None,
+                        AddressStep::Field { offset, .. } => i64::try_from(*offset).ok()?,
+                        AddressStep::Bytes { offset, .. } => *offset,
+                        AddressStep::Index { .. } => return None,
                     };
                 }
                 at = base.value()?;

@@ -94,7 +94,7 @@ fn fresh_block(
     history: &mut History,
     call: InstId,
     id: AllocId,
-    block: &caulk_summary::Block,
+    block: &caulk_summary::Alloc,
     summary: &caulk_summary::Summary,
     mut before: FactList,
 ) -> Option<Fresh> {
@@ -209,7 +209,7 @@ impl Receiver for Handed<'_, '_> {
 }
 
 /// How many calls are on the way to what surely allocates, this one included if nothing tells whether it hands the block out.
-fn doubt_of(view: &View<'_>, id: AllocId, block: &caulk_summary::Block, summary: &Summary) -> u8 {
+fn doubt_of(view: &View<'_>, id: AllocId, block: &caulk_summary::Alloc, summary: &Summary) -> u8 {
     let is_told = |action: &caulk_summary::Action| action.subject == Subject::Alloc(id) && !action.guard.is_hidden();
     if summary.actions.iter().any(is_told) {
         return 0;
@@ -257,7 +257,7 @@ fn place(view: &mut View<'_>, call: InstId, to: &AccessPath, object: &mut Fresh)
     true
 }
 
-/// A block that is made only for a null that the function would have to be given itself: whether anybody gives it is for its
+/// A block that is made only for a null that the function would have to be given itself: whether one is given is for its
 /// callers to know (`getcwd(buf, size)` in a wrapper).
 pub(crate) fn rests_on_null_parameter(view: &View<'_>, needed: &[Fact], known: &FactList) -> bool {
     needed.iter().any(|(key, relation)| {
@@ -368,7 +368,7 @@ fn look_through_choices(view: &View<'_>, values: &mut Vec<ValueId>) {
 
 /// A pointer parameter, or something loaded from one, not too far away to matter to a caller. What globals hold is theirs,
 /// and no caller follows it, unless they only pass it down.
-fn is_given(view: &View<'_>, value: ValueId) -> bool {
+pub(crate) fn is_given(view: &View<'_>, value: ValueId) -> bool {
     match view.values.node(value) {
         ValueNode::Param(_) => true,
         ValueNode::Load(..) => {

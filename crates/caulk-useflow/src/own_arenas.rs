@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use caulk_ir::{Body, CallData, Inst, InstId, Operand, Step, Type};
+use caulk_ir::{AddressStep, Body, CallData, Inst, InstId, Operand, Type};
 use caulk_memory::{AccessPath, PathRoot};
 use caulk_models::{FamilyId, Models};
 use caulk_program::reads::{Read, note};
@@ -124,7 +124,7 @@ impl Look {
 
 impl OwnArenas {
     pub(crate) fn new<'a>(models: &Models, looks: impl Iterator<Item = (FuncId, &'a Look)> + Clone) -> Self {
-        let family = models.get("free").and_then(|model| model.frees_always(caulk_models::Root::Param(0)));
+        let family = models.get("free").and_then(|model| model.frees_always(caulk_models::ModelRoot::Param(0)));
         let by_function: FxHashMap<FuncId, &Look> = looks.clone().collect();
         let has_same_header = |(maker, release, at): &(FuncId, FuncId, u32)| {
             let behind = by_function.get(maker).map_or(&[][..], |look| &look.behind[..]);
@@ -253,9 +253,9 @@ fn origins(body: &Body, mut work: Vec<Operand>) -> Vec<InstId> {
 fn distance(body: &Body, inst: InstId) -> Option<i64> {
     let Inst::Address { steps, .. } = &body.insts[inst] else { return None };
     steps.iter().try_fold(0_i64, |sum, step| match step {
-        Step::Field { offset, .. } => sum.checked_add_unsigned(*offset),
-        Step::Bytes { offset, .. } => sum.checked_add(*offset),
-        Step::Index { .. } => None,
+        AddressStep::Field { offset, .. } => sum.checked_add_unsigned(*offset),
+        AddressStep::Bytes { offset, .. } => sum.checked_add(*offset),
+        AddressStep::Index { .. } => None,
     })
 }
 

@@ -5,7 +5,7 @@
 //! object hold nothing by themselves: every list of vim sits in a global list from its birth, and still the code that made it
 //! must release it (the design's "Ownership, not mere reach").
 
-use caulk_ir::{BinaryOp, Body, CompareOp, Constant, Inst, InstId, Operand, Outline, Step};
+use caulk_ir::{AddressStep, BinaryOp, Body, CompareOp, Constant, Inst, InstId, Operand, Outline};
 use caulk_memory::{Offset, ValueId};
 use caulk_program::{FuncId, GlobalVarId, Program, TypeId, UnitId};
 
@@ -83,7 +83,7 @@ fn decremented(body: &Body, value: InstId) -> Option<InstId> {
 fn field(body: &Body, address: InstId) -> Option<(Operand, caulk_ir::StructId, u64)> {
     match &body.insts[address] {
         Inst::Address { base, steps } => match steps.as_slice() {
-            [Step::Field { ty, offset }] => Some((*base, *ty, *offset)),
+            [AddressStep::Field { ty, offset }] => Some((*base, *ty, *offset)),
             _ => None,
         },
         _ => None,

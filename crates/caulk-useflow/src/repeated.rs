@@ -4,7 +4,7 @@
 //! call, its callers tell: one that calls it in a loop, on an object that stays the same, and empties the field nowhere in that
 //! loop, calls it more than once.
 
-use caulk_ir::{BlockId, Body, Inst, InstId, Operand, Step};
+use caulk_ir::{AddressStep, BlockId, Body, Inst, InstId, Operand};
 use caulk_program::{CallSite, FuncId, Program};
 use rustc_hash::FxHashSet;
 
@@ -77,8 +77,8 @@ fn is_repeated(
     let is_in_loop = |inst: InstId| around.contains(&homes[inst]);
     let structure = body.insts[call].call().and_then(|call| call.args.get(index as usize)).copied();
     let unit = program.function(caller).unit;
-    let is_field = |step: &Step| match *step {
-        Step::Field { ty, offset } => offset == slot.1 && program.resolve_struct(unit, ty) == slot.0,
+    let is_field = |step: &AddressStep| match *step {
+        AddressStep::Field { ty, offset } => offset == slot.1 && program.resolve_struct(unit, ty) == slot.0,
         _ => false,
     };
     let Some(structure) = structure else { return false };
@@ -118,7 +118,9 @@ fn stays_the_same(body: &Body, pointer: Operand, is_in_loop: impl Fn(InstId) -> 
     let mut pointer = pointer;
     while let Operand::Value(value) = pointer {
         pointer = match &body.insts[value] {
-            Inst::Address { base, steps } if !steps.iter().any(|step| matches!(step, Step::Index { .. })) => *base,
+            Inst::Address { base, steps } if !steps.iter().any(|step| matches!(step, AddressStep::Index { .. })) => {
+                *base
+            }
             Inst::Cast { value, .. } => *value,
             Inst::Param { .. } => return true,
             // A variable of the loop's own is another one in each iteration.

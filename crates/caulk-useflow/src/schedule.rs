@@ -25,7 +25,7 @@ use crate::candidate::Candidate;
 use crate::classes::{Flows, missed_by_classes};
 use crate::config::UseflowConfig;
 use crate::containers::{self, Told};
-use crate::contract::{rely_on_contract, room_of_wrapper};
+use crate::contract::rely_on_contract;
 use crate::destructors::unseen_by_destructors;
 use crate::dropped_elements::dropped_elements;
 use crate::emptied::emptied_fields;
@@ -119,7 +119,7 @@ fn bottom_up(world: &World<'_>, keeping: Option<&Keeping<'_>>) -> (EntityVec<Fun
     let looker = Looker { world, keeping };
     for wave in waves(program, &survey.given) {
         let (large, small): (Vec<_>, Vec<_>) = wave.into_iter().partition(|c| c.len() > 1);
-        let results: Vec<(FuncId, Outcome)> = small
+        let results: Vec<(FuncId, Looked)> = small
             .par_iter()
             .with_max_len(4)
             .map(|component| (component[0], looker.look(component[0], &reports, &known)))
@@ -177,7 +177,7 @@ fn whole_program(program: &Program, models: &Models, config: &UseflowConfig, mut
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Outcome {
+pub(crate) enum Looked {
     Analysed(Box<Report>),
     /// Nothing to do; the report only says whether the function is pure.
     Skipped(Box<Report>),
@@ -188,15 +188,15 @@ fn record(
     known: &mut EntitySet<FuncId>,
     statistics: &mut Statistics,
     function: FuncId,
-    outcome: Outcome,
+    outcome: Looked,
 ) {
     known.insert(function);
     match outcome {
-        Outcome::Skipped(report) => {
+        Looked::Skipped(report) => {
             statistics.skipped += 1;
             reports[function] = *report;
         }
-        Outcome::Analysed(report) => {
+        Looked::Analysed(report) => {
             statistics.analysed += 1;
             statistics.cut += usize::from(report.summary.cut);
             reports[function] = *report;
@@ -212,7 +212,7 @@ struct Looker<'l> {
 }
 
 impl Looker<'_> {
-    fn look(&self, function: FuncId, reports: &EntityVec<FuncId, Report>, known: &EntitySet<FuncId>) -> Outcome {
+    fn look(&self, function: FuncId, reports: &EntityVec<FuncId, Report>, known: &EntitySet<FuncId>) -> Looked {
         let work = |world: &World<'_>| analyse_one(world, function, reports, known);
         match self.keeping {
             Some(keeping) => keeping.look(self.world, function, reports, known, work),
@@ -233,7 +233,7 @@ fn analyse_one(
     function: FuncId,
     reports: &EntityVec<FuncId, Report>,
     known: &EntitySet<FuncId>,
-) -> Outcome {
+) -> Looked {
     let program = world.program;
     let summary_of = |f: FuncId| {
         note(Read::Summary(f));
@@ -242,19 +242,19 @@ fn analyse_one(
     let calls_matter = program.call_sites(function).iter().any(|site| {
         let targets = program.targets(site);
         // Where more may be called than was found, they may do anything.
-        let is_open = site.outcome != caulk_program::Outcome::Resolved;
+        let is_open = site.outcome != caulk_program::Resolution::Resolved;
         let matters = |s: &Summary| !s.is_empty() || !s.throw_needs.is_empty();
         is_open || targets.is_empty() || targets.iter().any(|t| summary_of(*t).is_some_and(matters))
     });
     let told = containers::told(program, function).filter(|_| world.config.rules.applies(Rule::Containers, true));
     let besides = match told {
         Some(Told::Everything(summary)) => {
-            return Outcome::Analysed(Box::new(Report { summary: *summary, ..Report::default() }));
+            return Looked::Analysed(Box::new(Report { summary: *summary, ..Report::default() }));
         }
         Some(Told::Besides(actions)) => actions,
         None => Vec::new(),
     };
-    let Some(body) = program.body(function) else { return Outcome::Skipped(Box::default()) };
+    let Some(body) = program.body(function) else { return Looked::Skipped(Box::default()) };
     let impure = is_impure(program, function, &body, &summary_of);
     if !is_relevant(&body, calls_matter) && !calls_parameters(&body) && !empties_container(program, function) {
         let mut report = Report::default();
@@ -266,7 +266,7 @@ fn analyse_one(
         report.summary.throws = lets_out(program, function, &body, &throwing, &world.config.rules);
         report.throwing = in_order(&throwing);
         note_numbers(world, function, &body, &summary_of, &mut report.summary);
-        return Outcome::Skipped(Box::new(report));
+        return Looked::Skipped(Box::new(report));
     }
     let special = special_calls(world, function, &body, &summary_of);
     let mut report = summarize(world, function, &body, &summary_of, &special);
@@ -282,11 +282,9 @@ fn analyse_one(
     report.summary.actions.dedup();
     rely_on_contract(world, function, &body, &mut report.summary);
     world.survey.own_arenas.rely_on(function, &mut report.summary);
-    report.summary.room = report.summary.room.or_else(|| room_of_wrapper(program, function, &body, &summary_of));
-    report.summary.is_model |= report.summary.room.is_some();
     report.summary.impure = impure;
     note_numbers(world, function, &body, &summary_of, &mut report.summary);
-    Outcome::Analysed(Box::new(report))
+    Looked::Analysed(Box::new(report))
 }
 
 /// A cycle of the call graph: summaries start at "no effect" and grow, iteration after iteration. An iteration goes bottom-up as far as
@@ -321,7 +319,7 @@ fn analyse_component(
     }
     // Nothing changes any more; what these lose is still to be found with what their callees do now.
     for function in sorted(&outdated) {
-        let (Outcome::Skipped(report) | Outcome::Analysed(report)) = looker.look(function, reports, known);
+        let (Looked::Skipped(report) | Looked::Analysed(report)) = looker.look(function, reports, known);
         let known = &mut reports[function];
         let summary = std::mem::take(&mut known.summary);
         let block_runs = report.block_runs.saturating_add(known.block_runs);
@@ -369,10 +367,10 @@ impl Cycle<'_> {
                 for function in &now {
                     waiting.remove(function);
                 }
-                let results: Vec<(FuncId, Outcome)> =
+                let results: Vec<(FuncId, Looked)> =
                     now.par_iter().with_max_len(4).map(|f| (*f, looker.look(*f, reports, known))).collect();
                 for (function, outcome) in results {
-                    let (Outcome::Skipped(mut report) | Outcome::Analysed(mut report)) = outcome;
+                    let (Looked::Skipped(mut report) | Looked::Analysed(mut report)) = outcome;
                     if self.settled.contains(&function) {
                         report.summary = reports[function].summary.clone();
                     }

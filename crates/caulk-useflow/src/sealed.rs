@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use caulk_ir::constant::{sign_extend, truncate};
 use caulk_ir::{BinaryOp, BlockId, Body, Callee, CastOp, CompareOp, Constant, EntityVec, Inst, InstId, Operand, Type};
-use caulk_program::{FuncId, Outcome, Program, compute_binary, compute_comparison};
+use caulk_program::{FuncId, Program, Resolution, compute_binary, compute_comparison};
 use caulk_summary::Summary;
 
 use crate::bounds::BOUNDS;
@@ -74,7 +74,7 @@ impl Callees<'_, '_> {
         let constant = |(index, arg): (usize, &Operand)| Some((index as u32, look.number(facts, *arg, 0)?));
         let given: Vec<(u32, u64)> = call.args.iter().enumerate().filter_map(constant).collect();
         let targets = self.program.targets(site);
-        let is_known = site.outcome == Outcome::Resolved && !targets.is_empty();
+        let is_known = site.outcome == Resolution::Resolved && !targets.is_empty();
         is_known && targets.iter().all(|target| self.is_sealed(*target, &given, depth + 1))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use caulk_memory::{AccessPath, PathRoot, Relation};
 use caulk_rules::{Rule, Rules};
-use caulk_summary::{Action, AllocId, Block, Case, Destination, Guard, Subject, Summary};
+use caulk_summary::{Action, Alloc, AllocId, Case, Destination, Guard, Subject, Summary};
 use smallvec::SmallVec;
 
 use crate::bounds::BOUNDS;
@@ -104,14 +104,14 @@ fn add_common(summaries: &[&Summary], result: &mut Summary, is_wanted: impl Fn(&
         if 2 * count <= summaries.len() || result.actions.iter().any(is_told) {
             continue;
         }
-        let blocks: Vec<(&Block, &Guard)> =
+        let blocks: Vec<(&Alloc, &Guard)> =
             made.iter().filter_map(|(s, a)| Some((block_of(s, a)?, &a.guard))).collect();
         let Some((first, _)) = blocks.first() else { continue };
         let told: Vec<Vec<Case>> =
             blocks.iter().map(|(block, guard)| block.cases.iter().map(|case| guarded(case, guard)).collect()).collect();
         let cases = usual_cases(told);
         let doubt = blocks.iter().map(|(block, _)| block.doubt).min().unwrap_or_default();
-        let block = Block { doubt, is_zeroed: false, cases: Case::merge(cases, BOUNDS.cases), ..(*first).clone() };
+        let block = Alloc { doubt, is_zeroed: false, cases: Case::merge(cases, BOUNDS.cases), ..(*first).clone() };
         let id = result.blocks.push(block);
         result.actions.push(Action {
             subject: Subject::Alloc(id),
@@ -143,7 +143,7 @@ fn usual_cases(of_makers: Vec<Vec<Case>>) -> Vec<Case> {
     }
 }
 
-fn block_of<'s>(summary: &'s Summary, action: &Action) -> Option<&'s Block> {
+fn block_of<'s>(summary: &'s Summary, action: &Action) -> Option<&'s Alloc> {
     match action.subject {
         Subject::Alloc(id) => summary.blocks.get(id),
         Subject::Value(_) => None,

@@ -18,7 +18,7 @@ use crate::summarize::World;
 
 /// Structures whose fields are freed, and that are left.
 pub(crate) fn unfreed_structures(world: &World<'_>, analysis: &Analysis) -> Vec<Candidate> {
-    let types = Types::new(world, analysis);
+    let types = StructureTypes::new(world, analysis);
     let rules = &world.config.rules;
     let mut candidates = Vec::new();
     for (function, report) in analysis.reports.iter() {
@@ -54,7 +54,7 @@ pub(crate) fn unfreed_structures(world: &World<'_>, analysis: &Analysis) -> Vec<
 }
 
 /// What is known of types over the whole program.
-struct Types {
+struct StructureTypes {
     made: FxHashMap<TypeId, AllocationLine>,
     maybe_ended: FxHashSet<TypeId>,
     /// Of which there are variables, or that lie in other structures.
@@ -63,7 +63,7 @@ struct Types {
     destructed: FxHashSet<TypeId>,
 }
 
-impl Types {
+impl StructureTypes {
     fn new(world: &World<'_>, analysis: &Analysis) -> Self {
         let parts = world.program.types().embedded().collect();
         let destructed = with_destructors(world.program);

@@ -6,7 +6,7 @@
 
 use caulk_ir::{Body, CallData, Inst, InstId, Operand, Type, UnknownReason};
 use caulk_memory::{AccessPath, PathRoot};
-use caulk_program::{FuncId, Outcome, Program};
+use caulk_program::{FuncId, Program, Resolution};
 use caulk_summary::{Action, Destination, Guard, Subject, Summary};
 use rustc_hash::FxHashMap;
 
@@ -187,7 +187,7 @@ impl Search<'_, '_> {
         let takes = |summary: &Summary| summary.actions.iter().any(is_taking);
         // Who prints by a format keeps nothing of what is printed, however large the function is that does it.
         let is_format = level == Level::List && self.follows_format(call, index);
-        let is_unknown = targets.is_empty() || site.outcome != Outcome::Resolved;
+        let is_unknown = targets.is_empty() || site.outcome != Resolution::Resolved;
         let is_taken = |target: &FuncId| (self.summary_of)(*target).is_some_and(takes);
         !is_format && (is_unknown || targets.iter().any(is_taken))
     }

@@ -22,7 +22,7 @@ use crate::error::{Error, Exit};
 use crate::message::tell;
 use crate::neighbours::{self, Context};
 use crate::progress;
-use crate::results::Place;
+use crate::results::ResultsFile;
 use crate::show;
 
 /// More threads than this help on no machine that is known; each has a stack and may have a clang.
@@ -331,7 +331,7 @@ fn stage_one(
     let results = &mut *project.results();
     results.marks = Marks::new(program, &mut results.shapes);
     if !std::mem::replace(&mut results.is_begun, true)
-        && let Some(place) = Place::new(options, read, results.models, config, &bounds(options, config))
+        && let Some(place) = ResultsFile::new(options, read, results.models, config, &bounds(options, config))
     {
         let names = Arc::clone(&results.marks.names);
         place.load(&names, results);
@@ -364,7 +364,7 @@ pub(crate) fn keep(options: &InputOptions, analysed: &Analysed) -> Result<(), Er
     let Some(project) = options.kept.project().filter(|project| project.is_stored()) else { return Ok(()) };
     let Analysed { read, config, .. } = analysed;
     let results = &*project.results();
-    let place = || Place::new(options, read, results.models, config, &bounds(options, config));
+    let place = || ResultsFile::new(options, read, results.models, config, &bounds(options, config));
     match results.are_new().then(place).flatten() {
         Some(place) => in_pool(options, || place.store(results)),
         None => Ok(()),

@@ -26,6 +26,7 @@ mod progress;
 mod results;
 mod scope;
 mod settings;
+mod settled;
 mod shares;
 mod show;
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use caulk_capture::{
     CompileJob, Job, JobList, Lacking, NeighbourConfig, PathGlobs, find_neighbours, jobs_from_sources, skip,
-    written_nearby,
 };
 use caulk_frontend::{Config, LostUnit, ReadUnit, read_units};
 use caulk_ir::{AliasTarget, Global, Initialiser, Linkage, PackedUnit, Unit};
@@ -17,6 +16,7 @@ use caulk_report::ReportConfig;
 use crate::arguments::InputOptions;
 use crate::input::report_config;
 use crate::message::tell;
+use crate::settled::{Flag, Folders, settled};
 
 /// Names of one source that are told.
 const MAX_TOLD: usize = 4;
@@ -25,13 +25,13 @@ const MAX_TOLD: usize = 4;
 #[derive(Default)]
 pub(crate) struct Context {
     pub units: Vec<Arc<PackedUnit>>,
-    /// Symbols of variables in them that no source nearby writes.
+    /// Symbols of variables in them that no source nearby writes: see [`settled`].
     pub settled: Vec<String>,
 }
 
-type Outcome = Result<ReadUnit, LostUnit>;
+type ReadResult = Result<ReadUnit, LostUnit>;
 
-pub(crate) fn read(list: &JobList, results: &[Outcome], config: &Config, options: &InputOptions) -> Context {
+pub(crate) fn read(list: &JobList, results: &[ReadResult], config: &Config, options: &InputOptions) -> Context {
     let named = Named::new(list, results, &report_config(options));
     let bounds = NeighbourConfig::default();
     let given: Vec<PathBuf> = list.jobs.iter().map(|job| job.path().to_owned()).collect();
@@ -49,7 +49,8 @@ pub(crate) fn read(list: &JobList, results: &[Outcome], config: &Config, options
     if !options.quiet && !accepted.is_empty() {
         tell(&accepted);
     }
-    let settled = settled(&named, &accepted, &bounds);
+    let folders = Folders { sources: sources_of(&named, &accepted), cwd: &cwd, skipped: &globs };
+    let settled = settled(&variables(&accepted), &folders, &bounds, config, options);
     Context { units: accepted.into_iter().map(|neighbour| neighbour.unit).collect(), settled }
 }
 
@@ -65,7 +66,7 @@ struct Named {
 }
 
 impl Named {
-    fn new(list: &JobList, results: &[Outcome], config: &ReportConfig) -> Self {
+    fn new(list: &JobList, results: &[ReadResult], config: &ReportConfig) -> Self {
         let mut named =
             Named { defined: BTreeSet::new(), symbols: BTreeSet::new(), lacking: Vec::new(), sources: Vec::new() };
         let read: Vec<(&Job, &ReadUnit)> =
@@ -108,7 +109,7 @@ impl Named {
     }
 
     /// Those that define something needed, begin no program, and define nothing a second time.
-    fn accept(&self, jobs: &[Job], results: Vec<Outcome>) -> Vec<Neighbour> {
+    fn accept(&self, jobs: &[Job], results: Vec<ReadResult>) -> Vec<Neighbour> {
         let entries = ProgramConfig::default().entry_symbols;
         let mut defined = self.defined.clone();
         let mut accepted = Vec::new();
@@ -182,21 +183,22 @@ fn plain_name(name: &str) -> Option<&str> {
     is_plain.then_some(last)
 }
 
-/// The variables of the context that no source beside it, nor beside what was named, writes. Without a whole program others
-/// may; those are far from both.
-fn settled(named: &Named, accepted: &[Neighbour], bounds: &NeighbourConfig) -> Vec<String> {
-    let variables = accepted.iter().flat_map(|n| n.variables().map(|g| (&n.unit.unit, g)));
-    let variables: Vec<(&str, &str)> = variables
-        .filter_map(|(unit, g)| Some((unit.str(g.symbol), plain_name(unit.str(g.name.unwrap_or(g.symbol)))?)))
-        .collect();
-    if variables.is_empty() {
-        return Vec::new();
+/// The sources that were read so far.
+fn sources_of(named: &Named, accepted: &[Neighbour]) -> Vec<PathBuf> {
+    named.sources.iter().cloned().chain(accepted.iter().map(|n| n.source.clone())).collect()
+}
+
+/// The needed variables of the context that others might write.
+fn variables(accepted: &[Neighbour]) -> Vec<Flag<'_>> {
+    let mut flags = Vec::new();
+    for neighbour in accepted {
+        let unit = &neighbour.unit.unit;
+        for global in neighbour.variables() {
+            let name = plain_name(unit.str(global.name.unwrap_or(global.symbol)));
+            flags.extend(name.map(|name| Flag { symbol: unit.str(global.symbol), name }));
+        }
     }
-    let names: BTreeSet<&str> = variables.iter().map(|(_, name)| *name).collect();
-    let read: Vec<PathBuf> = named.sources.iter().cloned().chain(accepted.iter().map(|n| n.source.clone())).collect();
-    let folders: BTreeSet<PathBuf> = read.iter().filter_map(|source| Some(source.parent()?.to_owned())).collect();
-    let Some(written) = written_nearby(&names, &folders, &read, bounds) else { return Vec::new() };
-    variables.into_iter().filter(|(_, name)| !written.contains(name)).map(|(symbol, _)| symbol.to_owned()).collect()
+    flags
 }
 
 fn tell(accepted: &[Neighbour]) {

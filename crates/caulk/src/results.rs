@@ -29,7 +29,7 @@ const KEY: &str = "CAULK_CACHE_KEY";
 const KEY_FILE: &str = "cache-key";
 
 /// Where the results of one project and one choice of options are.
-pub(crate) struct Place {
+pub(crate) struct ResultsFile {
     folder: Folder,
     name: String,
     key: [u8; blake3::KEY_LEN],
@@ -50,7 +50,7 @@ struct Borrowed<'f> {
     explore: Vec<&'f [u8]>,
 }
 
-impl Place {
+impl ResultsFile {
     /// None without a cache, where the cache cannot be written, and where there is no key: then results are not kept.
     pub(crate) fn new(
         options: &InputOptions,
@@ -150,11 +150,15 @@ fn key_in(folder: &Path) -> Option<[u8; blake3::KEY_LEN]> {
 mod tests {
     use super::*;
 
-    fn place(folder: &Path, name: &str, key: u8) -> Place {
-        Place { folder: Folder::open(folder).expect("it is there"), name: name.to_owned(), key: [key; blake3::KEY_LEN] }
+    fn place(folder: &Path, name: &str, key: u8) -> ResultsFile {
+        ResultsFile {
+            folder: Folder::open(folder).expect("it is there"),
+            name: name.to_owned(),
+            key: [key; blake3::KEY_LEN],
+        }
     }
 
-    fn loads(place: &Place) -> bool {
+    fn loads(place: &ResultsFile) -> bool {
         let mut results = Results::default();
         place.load(&Arc::default(), &mut results);
         results.is_loaded

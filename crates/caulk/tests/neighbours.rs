@@ -97,6 +97,38 @@ fn a_variable_that_others_write() {
     }
 }
 
+/// Texts do not always show who writes: then the code does. A source that is read so is no part of the program.
+#[test]
+fn a_variable_that_others_only_seem_to_write() {
+    let writers = ["(mode) = m;", "int *to = &mode;\n    *to = m;", "SET(m);"];
+    let readers = [
+        "int copy = mode;\n    (void)(copy + m);",
+        "if (mode > m)\n        set(0);",
+        "struct { int mode; } s;\n    s.mode = m;\n    (void)s;",
+    ];
+    for (lines, expected) in writers.map(|w| (w, &["by_variable"][..])).into_iter().chain(readers.map(|r| (r, &[][..])))
+    {
+        let other = format!(
+            "#include \"support.h\"\nvoid set(int m) {{\n    {lines}\n}}\nint main(void) {{\n    return 0;\n}}\n"
+        );
+        let header = format!("{HEADER}{}", if lines.starts_with("SET") { "#define SET(m) (mode = (m))\n" } else { "" });
+        let project =
+            project(&[("support/impl.c", SUPPORT), ("support/other.c", &other), ("support/support.h", &header)]);
+        let (found, run) = leaking(&project, &[]);
+        assert_eq!(found, expected, "{lines}: {}", run.stderr);
+        assert!(!run.stderr.contains("other.c"), "{}", run.stderr);
+    }
+}
+
+/// Code that cannot be looked at may write.
+#[test]
+fn a_variable_that_a_source_mentions_which_does_not_compile() {
+    let other = "#include \"gone.h\"\nint copied(void) {\n    return mode + 1;\n}\n";
+    let project = project(&[("support/impl.c", SUPPORT), ("support/other.c", other)]);
+    let (found, run) = leaking(&project, &[]);
+    assert_eq!(found, ["by_variable"], "{}", run.stderr);
+}
+
 /// Leaks of a neighbour were not asked for; what it hands out to others is theirs.
 #[test]
 fn leaks_of_neighbours() {

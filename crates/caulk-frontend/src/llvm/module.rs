@@ -16,22 +16,13 @@ use llvm_sys::transforms::pass_builder::*;
 use rustc_hash::FxHashMap;
 
 use super::value::Value;
+use crate::error::UnitError;
 
 pub(crate) struct Module {
     context: LLVMContextRef,
     module: LLVMModuleRef,
     /// Which structures have a known layout, as far as it was asked: structures share parts, and each is looked at once.
     layouts: RefCell<FxHashMap<LLVMTypeRef, bool>>,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ReadError {
-    #[error("cannot read {path}: {message}")]
-    Open { path: String, message: String },
-    #[error("{path} is not bitcode of LLVM 19")]
-    Parse { path: String },
-    #[error("LLVM could not prepare {path}: {message}")]
-    Passes { path: String, message: String },
 }
 
 /// LLVM would print and exit on an error; a unit we cannot read is reported like any other.
@@ -52,11 +43,11 @@ fn set_reader_options() {
 }
 
 impl Module {
-    pub(crate) fn read(path: &Path) -> Result<Self, ReadError> {
+    pub(crate) fn read(path: &Path) -> Result<Self, UnitError> {
         set_reader_options();
         let shown = || path.display().to_string();
         let c_path = CString::new(path.as_os_str().as_encoded_bytes())
-            .map_err(|e| ReadError::Open { path: shown(), message: e.to_string() })?;
+            .map_err(|e| UnitError::Open { path: shown(), message: e.to_string() })?;
         // SAFETY: every pointer passed is valid for the call; the buffer is disposed of on both paths out, the context
         // by `Drop` of the value that owns it.
         unsafe {
@@ -65,7 +56,7 @@ impl Module {
             if LLVMCreateMemoryBufferWithContentsOfFile(c_path.as_ptr(), &mut buffer, &mut message) != 0 {
                 let text = CStr::from_ptr(message).to_string_lossy().into_owned();
                 LLVMDisposeMessage(message);
-                return Err(ReadError::Open { path: shown(), message: text });
+                return Err(UnitError::Open { path: shown(), message: text });
             }
             let mut this =
                 Module { context: LLVMContextCreate(), module: ptr::null_mut(), layouts: RefCell::default() };
@@ -74,9 +65,9 @@ impl Module {
             LLVMDisposeMemoryBuffer(buffer);
             if failed {
                 this.module = ptr::null_mut();
-                return Err(ReadError::Parse { path: shown() });
+                return Err(UnitError::Parse { path: shown() });
             }
-            this.run_passes(c"inferattrs").map_err(|message| ReadError::Passes { path: shown(), message })?;
+            this.run_passes(c"inferattrs").map_err(|message| UnitError::Passes { path: shown(), message })?;
             // Debug records have no getters in this C API; the older calls have. Not before the passes: they would
             // turn all of them into records and back.
             LLVMSetIsNewDbgInfoFormat(this.module, 0);

@@ -8,6 +8,7 @@ use llvm_sys::prelude::*;
 use llvm_sys::target::{LLVMABISizeOfType, LLVMOffsetOfElement};
 
 use super::module::Module;
+use crate::bounds::BOUNDS;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Ty<'m>(LLVMTypeRef, PhantomData<&'m Module>);
@@ -28,9 +29,6 @@ pub(crate) enum TypeKind<'m> {
     /// No value that a program computes with: labels, metadata, tokens.
     Other,
 }
-
-/// Types nest this deep at most before their layout counts as unknown: LLVM computes layouts by recursion.
-const MAX_NESTING: usize = 512;
 
 impl<'m> Ty<'m> {
     pub(super) fn from_raw(raw: LLVMTypeRef) -> Self {
@@ -75,7 +73,7 @@ impl<'m> Ty<'m> {
         match self.kind() {
             TypeKind::Void | TypeKind::Opaque | TypeKind::Other => false,
             TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer | TypeKind::Vector => true,
-            _ if depth > MAX_NESTING => false,
+            _ if depth > BOUNDS.type_nesting => false,
             TypeKind::Array { element, .. } => element.has_layout_at_depth(module, depth + 1),
             TypeKind::Struct => {
                 if let Some(known) = module.known_layout(self.0) {

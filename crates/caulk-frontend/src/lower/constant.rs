@@ -4,12 +4,8 @@ use caulk_ir::{Constant, Inst, Operand, Type};
 
 use super::function::FunctionLowering;
 use super::unit::Lowering;
+use crate::bounds::BOUNDS;
 use crate::llvm::{Opcode, Ty, TypeKind, Value, ValueKind};
-
-/// Constant expressions nest this deep at most before they count as opaque.
-const MAX_EXPRESSION_DEPTH: usize = 32;
-/// A constant structure of more parts than this is an unknown value when it stands as an operand.
-const MAX_AGGREGATE_PARTS: usize = 32;
 
 impl<'m> Lowering<'m> {
     /// A constant without parts, or the address of something.
@@ -19,7 +15,7 @@ impl<'m> Lowering<'m> {
 
     fn lower_constant_at_depth(&self, value: Value<'m>, depth: usize) -> Constant {
         let ty = self.lower_type(value.ty());
-        if depth > MAX_EXPRESSION_DEPTH {
+        if depth > BOUNDS.expression_depth {
             return Constant::Opaque(ty);
         }
         let constant = self.lower_constant_of(value, ty, depth);
@@ -155,7 +151,7 @@ impl<'m> FunctionLowering<'_, 'm> {
         let plain = self.operand(value);
         let Operand::Const(id) = plain else { return plain };
         let Constant::Opaque(ty @ Type::Aggregate(_)) = self.draft.consts[id] else { return plain };
-        let Some(parts) = self.unit.constant_parts(value, value.ty(), MAX_AGGREGATE_PARTS) else { return plain };
+        let Some(parts) = self.unit.constant_parts(value, value.ty(), BOUNDS.aggregate_parts) else { return plain };
         let mut aggregate = self.draft.constant(Constant::Undef(ty));
         for (offset, part) in parts {
             let part = self.operand(part);

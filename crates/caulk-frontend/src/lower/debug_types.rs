@@ -8,17 +8,8 @@ use caulk_ir::{Field, Pointee, StrId, StructId, StructKind, StructType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::unit::Lowering;
+use crate::bounds::BOUNDS;
 use crate::llvm::{Metadata, MetadataKind, Ty, TypeKind};
-
-/// Typedefs, qualifiers and pointers are followed this far; debug info has no cycles without a structure in between,
-/// but a broken file must not hang us.
-const MAX_TYPE_CHAIN: usize = 64;
-/// Scopes around a structure that go into its name.
-const MAX_NAMED_SCOPES: usize = 64;
-/// Longer names of structures are cut: a few strings in a small file could otherwise make up gigabytes of names.
-const MAX_NAME_BYTES: usize = 2048;
-/// So many fields are read in a unit: many structures may share one list of them.
-const MAX_FIELDS_OF_UNIT: usize = 1 << 21;
 
 mod tag {
     pub(crate) const ARRAY: u16 = 0x01;
@@ -57,7 +48,7 @@ impl<'m> Lowering<'m> {
         let mut pointee = Pointee::default();
         let mut typedef: Option<String> = None;
         let mut node = Some(ty);
-        for _ in 0..MAX_TYPE_CHAIN {
+        for _ in 0..BOUNDS.type_chain {
             let Some(current) = node else { return pointee };
             match current.kind() {
                 MetadataKind::SubroutineType => {
@@ -120,7 +111,7 @@ impl<'m> Lowering<'m> {
     fn qualified(&self, node: Metadata<'m>, name: String) -> String {
         let mut parts = vec![name];
         let mut inner = node;
-        for _ in 0..MAX_NAMED_SCOPES {
+        for _ in 0..BOUNDS.named_scopes {
             // Namespaces and classes are scopes with their name at operand 2; files and functions do not qualify.
             let Some(scope) = inner.operands(self.module).node(1) else { break };
             if !matches!(scope.kind(), MetadataKind::CompositeType | MetadataKind::Namespace) {
@@ -146,7 +137,7 @@ impl<'m> Lowering<'m> {
         let is_union = self.unit.structs[id].kind == StructKind::Union;
         let elements = elements.operands(self.module);
         self.types.fields_read += elements.len();
-        if self.types.fields_read > MAX_FIELDS_OF_UNIT {
+        if self.types.fields_read > BOUNDS.fields_of_unit {
             return;
         }
         let mut fields = Vec::new();
@@ -312,7 +303,7 @@ fn in_order(mut fields: Vec<Field>) -> Vec<Field> {
 }
 
 fn cut(name: &str) -> &str {
-    let mut end = name.len().min(MAX_NAME_BYTES);
+    let mut end = name.len().min(BOUNDS.name_bytes);
     while !name.is_char_boundary(end) {
         end -= 1;
     }

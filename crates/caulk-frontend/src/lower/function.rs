@@ -7,11 +7,9 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::unit::Lowering;
+use crate::bounds::BOUNDS;
 use crate::llvm::{BlockRef, Metadata, Value};
 use crate::ssa::{self, Draft};
-
-/// Inlined-at chains are cut here; only bitcode optimised before it reached us has any.
-const MAX_INLINE_DEPTH: usize = 32;
 
 pub(super) struct FunctionLowering<'l, 'm> {
     pub unit: &'l mut Lowering<'m>,
@@ -143,7 +141,7 @@ impl<'m> FunctionLowering<'_, 'm> {
         }
         let scope = location.location_scope();
         let file = self.unit.file_of_scope(scope);
-        let inlined = location.location_inlined_at().filter(|_| depth < MAX_INLINE_DEPTH).map(|at| {
+        let inlined = location.location_inlined_at().filter(|_| depth < BOUNDS.inline_depth).map(|at| {
             let name = scope.and_then(|s| self.unit.enclosing_function(s)).unwrap_or_default();
             Inlined { function: self.unit.intern(&name), at: self.lower_place_at_depth(at, depth + 1) }
         });

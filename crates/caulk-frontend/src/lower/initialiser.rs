@@ -3,17 +3,12 @@
 use caulk_ir::{Constant, InitItem, Initialiser};
 
 use super::unit::Lowering;
+use crate::bounds::BOUNDS;
 use crate::llvm::{TypeKind, Value, ValueKind};
-
-/// Initialisers nest this deep at most.
-const MAX_DEPTH: usize = 64;
-/// So many parts of initialisers are looked at in a unit. Bitcode stores equal parts once, so a small file may describe an
-/// array of arrays with more elements than there is memory.
-const MAX_PARTS_OF_UNIT: usize = 1 << 21;
 
 impl<'m> Lowering<'m> {
     pub(crate) fn lower_initialisers(&mut self) {
-        let mut parts_left = MAX_PARTS_OF_UNIT;
+        let mut parts_left = BOUNDS.initialiser_parts;
         for value in self.module.globals() {
             if let Some(&id) = self.globals.get(&value)
                 && let Some(init) = value.global_initialiser()
@@ -60,7 +55,7 @@ impl<'m> Lowering<'m> {
             return;
         }
         match self.constant_parts(value, ty, *flat.parts_left) {
-            Some(parts) if depth < MAX_DEPTH => {
+            Some(parts) if depth < BOUNDS.initialiser_depth => {
                 *flat.parts_left -= parts.len();
                 for (at, part) in parts {
                     self.flatten(part, offset.wrapping_add(at), flat, depth + 1);

@@ -1,6 +1,6 @@
 //! Instructions that touch memory or compute addresses.
 
-use caulk_ir::{ArithFlags, BinaryOp, CompareOp, Constant, Inst, Operand, Step, Type, UnknownReason};
+use caulk_ir::{AddressStep, ArithFlags, BinaryOp, CompareOp, Constant, Inst, Operand, Type, UnknownReason};
 use smallvec::SmallVec;
 
 use super::function::FunctionLowering;
@@ -52,8 +52,8 @@ impl<'m> FunctionLowering<'_, 'm> {
     }
 
     /// The steps of an address computation; None when a type on the way has no layout known here.
-    fn address_steps(&mut self, inst: Value<'m>) -> Option<SmallVec<[Step; 1]>> {
-        let mut steps: SmallVec<[Step; 1]> = SmallVec::new();
+    fn address_steps(&mut self, inst: Value<'m>) -> Option<SmallVec<[AddressStep; 1]>> {
+        let mut steps: SmallVec<[AddressStep; 1]> = SmallVec::new();
         let mut ty = inst.gep_source_type();
         for number in 1..inst.operand_count() {
             let index = inst.operand(number);
@@ -62,8 +62,8 @@ impl<'m> FunctionLowering<'_, 'm> {
                 TypeKind::Struct => {
                     let (offset, field) = ty.field(index.int_value() as u32, self.unit.module)?;
                     steps.push(match self.unit.struct_of_llvm(ty) {
-                        Some(id) => Step::Field { ty: id, offset },
-                        None => Step::Bytes { offset: offset as i64, stride: 1 },
+                        Some(id) => AddressStep::Field { ty: id, offset },
+                        None => AddressStep::Bytes { offset: offset as i64, stride: 1 },
                     });
                     ty = field;
                     continue;
@@ -84,12 +84,12 @@ impl<'m> FunctionLowering<'_, 'm> {
         Some(steps)
     }
 
-    fn index_step(&mut self, index: Value<'m>, stride: u64) -> Option<Step> {
+    fn index_step(&mut self, index: Value<'m>, stride: u64) -> Option<AddressStep> {
         if index.kind() == ValueKind::LLVMConstantIntValueKind {
             let offset = index.int_value_signed().wrapping_mul(stride as i64);
-            return (offset != 0).then_some(Step::Bytes { offset, stride });
+            return (offset != 0).then_some(AddressStep::Bytes { offset, stride });
         }
-        Some(Step::Index { index: self.int_operand(index), stride })
+        Some(AddressStep::Index { index: self.int_operand(index), stride })
     }
 
     /// A number that counts something. One too wide for core IR is any number.

@@ -4,10 +4,8 @@ use caulk_ir::{FileId, StrId};
 use rustc_hash::FxHashMap;
 
 use super::unit::Lowering;
+use crate::bounds::BOUNDS;
 use crate::llvm::{Metadata, MetadataKind};
-
-/// Scopes nest this deep at most before we stop looking for the function around a static local.
-const MAX_SCOPE_DEPTH: usize = 64;
 
 /// What the nodes of files, and the scopes in them, became.
 #[derive(Default)]
@@ -49,7 +47,7 @@ impl<'m> Lowering<'m> {
 
     /// The name of the function a scope lies in.
     pub(crate) fn enclosing_function(&self, mut scope: Metadata<'m>) -> Option<String> {
-        for _ in 0..MAX_SCOPE_DEPTH {
+        for _ in 0..BOUNDS.scope_depth {
             match scope.kind() {
                 MetadataKind::Subprogram => return scope.operands(self.module).string(2),
                 MetadataKind::LexicalBlock => scope = scope.operands(self.module).node(1)?,

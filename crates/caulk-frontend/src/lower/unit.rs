@@ -8,10 +8,9 @@ use super::debug_types::DebugTypes;
 use super::function::lower_body;
 use super::intrinsic::IntrinsicTable;
 use super::places::FileTable;
+use crate::bounds::BOUNDS;
+use crate::error::UnitError;
 use crate::llvm::{self, AttributeKinds, MetadataKind, Module, Ty, TypeKind, Value, ValueKind};
-
-/// An alias of an alias is followed this far.
-const MAX_ALIAS_HOPS: usize = 64;
 
 /// Everything that is being made, and what LLVM's handles became.
 pub(super) struct Lowering<'m> {
@@ -27,18 +26,11 @@ pub(super) struct Lowering<'m> {
     symbols: FxHashSet<StrId>,
 }
 
-/// Why a module has no meaning for us as a whole.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum LowerError {
-    #[error("its pointers have {0} bytes; Caulk knows targets with pointers of 1, 2, 4 and 8 bytes")]
-    PointerSize(u32),
-}
-
 /// Lowers a module. `source` is the path shown to users.
-pub(crate) fn lower_unit(module: &Module, source: &str) -> Result<Unit, LowerError> {
+pub(crate) fn lower_unit(module: &Module, source: &str) -> Result<Unit, UnitError> {
     let pointer_bytes = match module.pointer_bytes() {
         bytes @ (1 | 2 | 4 | 8) => bytes as u8,
-        other => return Err(LowerError::PointerSize(other)),
+        other => return Err(UnitError::PointerSize(other)),
     };
     let mut lowering = Lowering {
         module,
@@ -199,7 +191,7 @@ fn marked<'m>(module: &'m Module, name: &std::ffi::CStr) -> Vec<(Value<'m>, Fiel
 /// What an alias stands for: an alias of an alias, or of a part of something, is followed to what it stands in.
 fn aliased(alias: Value<'_>) -> Value<'_> {
     let mut target = alias;
-    for _ in 0..MAX_ALIAS_HOPS {
+    for _ in 0..BOUNDS.alias_hops {
         target = match target.kind() {
             ValueKind::LLVMGlobalAliasValueKind => target.aliasee(),
             ValueKind::LLVMConstantExprValueKind if target.operand_count() > 0 => target.operand(0),

@@ -3,14 +3,7 @@
 use caulk_ir::{BlockId, EntityVec, Inst, InstId, PlaceId};
 
 use super::draft::Draft;
-
-/// Copies may make a function this many times as large before the rest stays joined: functions of a thousand early
-/// returns in deep scopes would otherwise grow without bound.
-const MAX_GROWTH: usize = 2;
-/// Small functions may always grow by this many instructions.
-const MIN_GROWTH: usize = 2_000;
-/// Blocks with more instructions than this do real work and stay shared.
-const MAX_CLEANUP: usize = 24;
+use crate::bounds::BOUNDS;
 
 pub(crate) struct Copies<'a> {
     pub draft: &'a mut Draft,
@@ -23,7 +16,7 @@ pub(crate) struct Copies<'a> {
 
 impl<'a> Copies<'a> {
     pub(crate) fn new(draft: &'a mut Draft) -> Self {
-        let budget = (draft.insts.len() * (MAX_GROWTH - 1)).max(MIN_GROWTH);
+        let budget = (draft.insts.len() * (BOUNDS.growth - 1)).max(BOUNDS.small_growth);
         Self { preds: draft.predecessors(), escapes: draft.escaping_values(), budget, draft }
     }
 
@@ -73,7 +66,7 @@ impl<'a> Copies<'a> {
         let insts = &self.draft.blocks[block];
         let is_end = |i: &&InstId| matches!(self.draft.insts[**i], Inst::ScopeEnd { .. });
         let end = insts.iter().rev().find(is_end).map_or_else(|| self.terminator_place(block), |&i| self.place(i));
-        insts.len() <= MAX_CLEANUP
+        insts.len() <= BOUNDS.cleanup_insts
             && insts.iter().all(|&i| match &self.draft.insts[i] {
                 Inst::ScopeEnd { .. } | Inst::Load { .. } | Inst::Cast { .. } | Inst::Address { .. } => true,
                 Inst::Call(_) => self.place(i) == end,

@@ -3,7 +3,7 @@
 //! The engines follow memory field by field, and a structure that is one value has no fields: the tag beside a pointer would
 //! be lost on the way to the caller. The signature says so too (`lower/signature.rs`).
 
-use caulk_ir::{BlockId, Body, CallData, Callee, Constant, EntityVec, Inst, InstId, Operand, Step, Type};
+use caulk_ir::{AddressStep, BlockId, Body, CallData, Callee, Constant, EntityVec, Inst, InstId, Operand, Type};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -183,7 +183,7 @@ impl Taken {
         if self.offset == 0 {
             return self.local;
         }
-        let steps = smallvec![Step::Bytes { offset: self.offset, stride: 1 }];
+        let steps = smallvec![AddressStep::Bytes { offset: self.offset, stride: 1 }];
         let address = draft.add_inst(Inst::Address { base: self.local.into(), steps }, draft.inst_places[call]);
         let at = draft.blocks[block].iter().position(|&id| id == call).unwrap_or(0);
         draft.blocks[block].insert(at, address);
@@ -201,9 +201,9 @@ fn local_place(draft: &Draft, mut address: Operand) -> Option<(InstId, i64)> {
             Inst::Address { base, steps } => {
                 for step in steps {
                     offset = offset.checked_add(match *step {
-                        Step::Field { offset, .. } => i64::try_from(offset).ok()?,
-                        Step::Bytes { offset, .. } => offset,
-                        Step::Index { .. } => return None,
+                        AddressStep::Field { offset, .. } => i64::try_from(offset).ok()?,
+                        AddressStep::Bytes { offset, .. } => offset,
+                        AddressStep::Index { .. } => return None,
                     })?;
                 }
                 address = *base;
@@ -219,7 +219,8 @@ fn read_parts(draft: &mut Draft, uses: &Uses, (block, call): (BlockId, InstId), 
     for &(block, id) in uses.users.get(&call).into_iter().flatten() {
         match draft.insts[id] {
             Inst::Extract { ty, offset, .. } => {
-                let steps: SmallVec<[Step; 1]> = smallvec![Step::Bytes { offset: i64::from(offset), stride: 1 }];
+                let steps: SmallVec<[AddressStep; 1]> =
+                    smallvec![AddressStep::Bytes { offset: i64::from(offset), stride: 1 }];
                 let address = Inst::Address { base: local.into(), steps };
                 let address = draft.add_inst(address, draft.inst_places[id]);
                 draft.insts[id] = Inst::Load { ty, address: address.into(), volatile: false };

@@ -10,11 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::copies::Copies;
 use super::draft::Draft;
-
-/// How far back to look for the store that decides the switch.
-const MAX_LOOK_BACK: usize = 16;
-/// How many scopes that are only ever left outwards may lie between a statement and the switch.
-const MAX_JOINTS: usize = 32;
+use crate::bounds::BOUNDS;
 
 pub(crate) fn run(draft: &mut Draft) {
     let switches = find_switches(draft);
@@ -110,7 +106,7 @@ impl Threading<'_> {
         for from in std::mem::take(&mut self.copies.preds[block]) {
             let (sources, still_enters) = if let Some(value) = self.value_at_end(from, slot) {
                 (vec![(from, value)], false)
-            } else if depth < MAX_JOINTS && self.is_joint(from, block, slot) {
+            } else if depth < BOUNDS.joints && self.is_joint(from, block, slot) {
                 let sources = self.copies_by_value(from, slot, depth + 1);
                 (sources, !self.copies.preds[from].is_empty())
             } else {
@@ -143,7 +139,7 @@ impl Threading<'_> {
 
     /// The number the slot holds when `block` is left, looking back while there is one way.
     fn value_at_end(&self, mut block: BlockId, slot: InstId) -> Option<u64> {
-        for _ in 0..MAX_LOOK_BACK {
+        for _ in 0..BOUNDS.switch_look_back {
             if let Some(value) = self.at_end.get(&(block, slot)) {
                 return *value;
             }

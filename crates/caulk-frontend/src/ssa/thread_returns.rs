@@ -8,9 +8,7 @@ use caulk_ir::{BlockId, Body, Inst, InstId, Operand, PlaceId, Type};
 
 use super::copies::Copies;
 use super::draft::Draft;
-
-/// How far back to look for the store of the result.
-const MAX_LOOK_BACK: usize = 16;
+use crate::bounds::BOUNDS;
 
 pub(crate) fn run(draft: &mut Draft) {
     let returns: Vec<BlockId> = draft
@@ -119,7 +117,7 @@ fn statement_place(copies: &Copies, block: BlockId, result: Option<InstId>) -> O
 fn last_store(copies: &Copies, mut block: BlockId, slot: InstId) -> Option<InstId> {
     let draft = &*copies.draft;
     let stores = |id: &InstId| matches!(draft.insts[*id], Inst::Store { address, .. } if address == slot.into());
-    for _ in 0..MAX_LOOK_BACK {
+    for _ in 0..BOUNDS.result_look_back {
         if let Some(store) = draft.blocks[block].iter().rev().copied().find(stores) {
             return Some(store);
         }

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use crate::body::{Body, Variable};
 use crate::entity::{BlockId, Entity, FileId, FunctionId, InstId, PlaceId, StructId, VarId};
-use crate::inst::{ArithFlags, CallData, Callee, Inst, Operand, Step};
+use crate::inst::{AddressStep, ArithFlags, CallData, Callee, Inst, Operand};
 use crate::place::Place;
 use crate::types::Type;
 
@@ -219,11 +219,11 @@ impl<'a> BodyPrinter<'a> {
         format!("{} {callee}({}){}", call.ret, args.join(", "), flag_words(CALL_FLAGS, &call.flags))
     }
 
-    fn step(&self, step: &Step) -> String {
+    fn step(&self, step: &AddressStep) -> String {
         match step {
-            Step::Field { ty, offset } => self.field(*ty, *offset),
-            Step::Bytes { offset, stride: 1 } => format!("{offset:+}"),
-            Step::Bytes { offset, stride } => {
+            AddressStep::Field { ty, offset } => self.field(*ty, *offset),
+            AddressStep::Bytes { offset, stride: 1 } => format!("{offset:+}"),
+            AddressStep::Bytes { offset, stride } => {
                 let (wide, by) = (i128::from(*offset), i128::from(*stride));
                 if by != 0 && wide % by == 0 {
                     format!("[{} * {stride}]", wide / by)
@@ -232,7 +232,7 @@ impl<'a> BodyPrinter<'a> {
                 }
             }
             // With its type, a constant index cannot be taken for a number of bytes.
-            Step::Index { index, stride } => format!("[{} * {stride}]", self.typed_operand(*index)),
+            AddressStep::Index { index, stride } => format!("[{} * {stride}]", self.typed_operand(*index)),
         }
     }
 

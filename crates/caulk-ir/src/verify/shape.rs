@@ -3,7 +3,7 @@
 
 use crate::body::Body;
 use crate::entity::{BlockId, Entity, InstId, PlaceId, VarId};
-use crate::inst::{CallData, Callee, Inst, Operand, Step};
+use crate::inst::{AddressStep, CallData, Callee, Inst, Operand};
 
 use super::BodyCheck;
 use super::tables::{constant_problem, exists, pointee_problem};
@@ -170,7 +170,7 @@ fn references(check: &mut BodyCheck<'_>, block: BlockId, id: InstId, inst: &Inst
     }
     if let Inst::Address { steps, .. } = inst {
         for step in steps {
-            if let Step::Field { ty, .. } = step {
+            if let AddressStep::Field { ty, .. } = step {
                 missing.extend((!exists(&check.unit.structs, *ty)).then(|| ty.to_string()));
             }
         }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use crate::constant::truncate;
 use crate::entity::{BlockId, InstId};
-use crate::inst::{CallData, Callee, Inst, Operand, Step};
+use crate::inst::{AddressStep, CallData, Callee, Inst, Operand};
 use crate::types::Type;
 
 use super::BodyCheck;
@@ -78,7 +78,7 @@ impl Typing<'_, '_> {
             Inst::Address { base, steps } => {
                 self.expect("the base", *base, Type::Ptr);
                 for step in steps {
-                    if let Step::Index { index, .. } = step {
+                    if let AddressStep::Index { index, .. } = step {
                         self.expect_int("the index", *index);
                     }
                 }

@@ -1,6 +1,6 @@
 //! Calls through pointers.
 
-use caulk_program::{Outcome, Program, ProgramConfig};
+use caulk_program::{Program, ProgramConfig, Resolution};
 
 use crate::support::{check, function, program, unit};
 
@@ -295,10 +295,10 @@ fn too_many_targets_are_kept_but_make_no_edges() {
     let p = Program::link(vec![unit(&text)], ProgramConfig { max_targets: 1, ..ProgramConfig::default() });
     let f = function(&p, "f");
     let site = p.call_sites(f)[0];
-    assert_eq!(site.outcome, Outcome::Many);
+    assert_eq!(site.outcome, Resolution::Many);
     assert_eq!(p.targets(&site).len(), 2);
     assert_eq!(p.callees(f).len(), 0);
     assert_eq!(p.totals().indirect_many, 1);
     let p = Program::link(vec![unit(&text)], ProgramConfig { max_values: 1, ..ProgramConfig::default() });
-    assert_eq!(p.call_sites(function(&p, "f"))[0].outcome, Outcome::Many);
+    assert_eq!(p.call_sites(function(&p, "f"))[0].outcome, Resolution::Many);
 }

@@ -2,7 +2,7 @@
 
 use caulk_ir::PackedUnit;
 use caulk_ir::text::parse_unit;
-use caulk_program::{FuncId, Outcome, Program, ProgramConfig, UnitInput};
+use caulk_program::{FuncId, Program, ProgramConfig, Resolution, UnitInput};
 
 pub(crate) fn unit(text: &str) -> UnitInput {
     let parsed = parse_unit(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -49,9 +49,9 @@ pub(crate) fn calls_of(program: &Program, caller: FuncId) -> String {
     let sites = program.call_sites(caller).iter().map(|site| {
         let mut targets: Vec<String> = program.targets(site).iter().map(|t| describe(program, *t)).collect();
         match site.outcome {
-            Outcome::Resolved => {}
-            Outcome::Many => targets.push("and more".to_owned()),
-            Outcome::Unresolved => targets.push("?".to_owned()),
+            Resolution::Resolved => {}
+            Resolution::Many => targets.push("and more".to_owned()),
+            Resolution::Unresolved => targets.push("?".to_owned()),
         }
         targets.join(", ")
     });

@@ -7,7 +7,7 @@ use caulk_ir::{BlockId, Inst, InstId};
 use super::{At, Engine, Role, Stop, TraceId, Work, cost};
 use crate::expr::{Expr, Root};
 use crate::fact::{Fact, Feasible, Holder, Truth};
-use crate::liveness::Liveness;
+use crate::liveness::LastUses;
 use crate::probe::Probe;
 use crate::prover::World;
 use crate::shape::Shape;
@@ -89,7 +89,7 @@ impl Engine<'_> {
 
     fn over_edge(
         &self,
-        liveness: &Liveness,
+        liveness: &LastUses,
         shape: &Shape,
         (from, to): (BlockId, BlockId),
         mut fact: Fact,

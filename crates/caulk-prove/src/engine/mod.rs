@@ -14,7 +14,7 @@ use self::edges::Birth;
 use crate::assign::Rules;
 use crate::expr::Expr;
 use crate::fact::{Fact, Feasible, Holder};
-use crate::liveness::Liveness;
+use crate::liveness::LastUses;
 use crate::outcome::{CellOrigin, Outcome, Reason, TraceStep};
 use crate::probe::{Probe, Start};
 use crate::prover::World;
@@ -224,7 +224,7 @@ impl<'a> Engine<'a> {
 
     /// Only the function that loses the cell may count on variables that it does not use any more: others may be
     /// judged under another notion.
-    fn liveness<'s>(&self, context: usize, shape: &'s Shape) -> &'s Liveness {
+    fn liveness<'s>(&self, context: usize, shape: &'s Shape) -> &'s LastUses {
         let is_loser = self.contexts[context].role == Role::Loser;
         shape.liveness(if is_loser { self.holding } else { Holding::ByUse })
     }

@@ -1,6 +1,6 @@
 //! Where addresses lead: regions, and the pointers in a block.
 
-use caulk_ir::{Constant, Inst, InstId, Operand, Step, Type};
+use caulk_ir::{AddressStep, Constant, Inst, InstId, Operand, Type};
 use caulk_program::{Program, TypeId};
 
 use super::Shape;
@@ -164,10 +164,10 @@ pub(super) struct Way {
 }
 
 impl Way {
-    fn step(&mut self, shape: &Shape, program: &Program, step: Step) {
+    fn step(&mut self, shape: &Shape, program: &Program, step: AddressStep) {
         match step {
-            Step::Field { ty, offset } => self.field = Some((program.resolve_struct(shape.unit, ty), offset)),
-            Step::Bytes { offset: more, .. } => {
+            AddressStep::Field { ty, offset } => self.field = Some((program.resolve_struct(shape.unit, ty), offset)),
+            AddressStep::Bytes { offset: more, .. } => {
                 let inside = |(ty, offset): (TypeId, u64)| {
                     let offset = offset.checked_add_signed(more)?;
                     (offset < program.type_info(ty).size).then_some((ty, offset))
@@ -175,7 +175,7 @@ impl Way {
                 self.field = self.field.and_then(inside);
             }
             // Elements of an array are one region.
-            Step::Index { .. } => {}
+            AddressStep::Index { .. } => {}
         }
         self.offset = match (self.offset, shape.hop(step)) {
             (Some(offset), Hop::Add(more)) => Some(offset.wrapping_add(more)),

@@ -1,7 +1,7 @@
 //! What values are declared to point to.
 
 use caulk_ir::entity::Entity;
-use caulk_ir::{EntityVec, Inst, InstId, Operand, Step, Type};
+use caulk_ir::{AddressStep, EntityVec, Inst, InstId, Operand, Type};
 use caulk_program::{Program, TypeId};
 
 use super::Shape;
@@ -37,7 +37,7 @@ impl Shape {
             Inst::Load { ty: Type::Ptr, address, .. } => (inst, self.class_of_content(program, regions, *address)),
             // Whose fields are used is a structure, whatever it is declared as.
             Inst::Address { base: Operand::Value(base), steps } => match (steps.first(), self.classes[*base]) {
-                (Some(Step::Field { ty, .. }), PointsTo::Any) => {
+                (Some(AddressStep::Field { ty, .. }), PointsTo::Any) => {
                     (*base, PointsTo::To { depth: 1, ty: program.resolve_struct(self.unit, *ty) })
                 }
                 _ => return,

@@ -13,7 +13,8 @@ use std::sync::OnceLock;
 
 use caulk_ir::entity::Entity;
 use caulk_ir::{
-    BlockId, Body, CallData, CastOp, Constant, DominatorTree, EntityVec, Inst, InstId, Operand, Step, Type, VarId,
+    AddressStep, BlockId, Body, CallData, CastOp, Constant, DominatorTree, EntityVec, Inst, InstId, Operand, Type,
+    VarId,
 };
 use caulk_program::{FuncId, Program, TypeId, UnitId};
 use smallvec::SmallVec;
@@ -25,7 +26,7 @@ use crate::bindings::Bindings;
 use crate::config::ProveConfig;
 use crate::expr::{Expr, Hop, Root};
 use crate::fresh::Fresh;
-use crate::liveness::Liveness;
+use crate::liveness::LastUses;
 use crate::outside::{self, Outside};
 use crate::regions::Regions;
 use crate::target::PointsTo;
@@ -37,9 +38,9 @@ pub struct Shape {
     pub predecessors: EntityVec<BlockId, Vec<BlockId>>,
     pub block_of: EntityVec<InstId, BlockId>,
     tables: Tables,
-    by_use: Liveness,
+    by_use: LastUses,
     /// Costs more, and is not always asked for. None where it would cost too much.
-    by_scope: OnceLock<Option<Liveness>>,
+    by_scope: OnceLock<Option<LastUses>>,
     max_scope_cells: usize,
     max_scope_iterations: usize,
     dominators: DominatorTree,
@@ -76,7 +77,7 @@ impl Shape {
             id,
             unit,
             tables: Tables::new(&body),
-            by_use: Liveness::default(),
+            by_use: LastUses::default(),
             by_scope: OnceLock::new(),
             max_scope_cells: config.max_scope_cells,
             max_scope_iterations: config.max_scope_iterations,
@@ -97,9 +98,9 @@ impl Shape {
         shape.given_away = shape.find_given_away();
         shape.classes = shape.find_classes(program, regions);
         shape.tables.note_touched(&shape.find_touched(program));
-        shape.is_too_large = Liveness::words(&shape) > config.max_table_words;
+        shape.is_too_large = LastUses::words(&shape) > config.max_table_words;
         if !shape.is_too_large {
-            shape.by_use = Liveness::new(&shape, &Bindings::default());
+            shape.by_use = LastUses::new(&shape, &Bindings::default());
         }
         shape.fresh = Fresh::new(&shape);
         shape.outside = outside::find(program, &shape);
@@ -107,17 +108,17 @@ impl Shape {
     }
 
     /// How long values hold references, under a notion of holding. Where variables are too many, by use.
-    pub fn liveness(&self, holding: Holding) -> &Liveness {
+    pub fn liveness(&self, holding: Holding) -> &LastUses {
         match holding {
             Holding::ByUse => &self.by_use,
             Holding::ByScope => self.by_scope().unwrap_or(&self.by_use),
         }
     }
 
-    fn by_scope(&self) -> Option<&Liveness> {
+    fn by_scope(&self) -> Option<&LastUses> {
         let find = || {
             let bindings = Bindings::new(self, self.max_scope_cells, self.max_scope_iterations)?;
-            Some(Liveness::new(self, &bindings))
+            Some(LastUses::new(self, &bindings))
         };
         self.by_scope.get_or_init(find).as_ref()
     }
@@ -223,11 +224,11 @@ impl Shape {
         expr
     }
 
-    fn hop(&self, step: Step) -> Hop {
+    fn hop(&self, step: AddressStep) -> Hop {
         match step {
-            Step::Field { offset, .. } => Hop::Add(offset as i64),
-            Step::Bytes { offset, .. } => Hop::Add(offset),
-            Step::Index { index, stride } => match index {
+            AddressStep::Field { offset, .. } => Hop::Add(offset as i64),
+            AddressStep::Bytes { offset, .. } => Hop::Add(offset),
+            AddressStep::Index { index, stride } => match index {
                 Operand::Value(index) => Hop::Index { index, stride },
                 Operand::Const(c) => {
                     let index = self.body.consts[c].as_signed().unwrap_or(0);

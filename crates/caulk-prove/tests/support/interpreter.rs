@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use caulk_ir::{
-    BinaryOp, Body, CallData, Callee, CastOp, CompareOp, Constant, Inst, InstId, Operand, Step, Type, VarId,
+    AddressStep, BinaryOp, Body, CallData, Callee, CastOp, CompareOp, Constant, Inst, InstId, Operand, Type, VarId,
 };
 use caulk_program::{FuncId, Program};
 
@@ -290,9 +290,9 @@ impl Frame {
                 for step in steps {
                     let Value::Pointer { object, offset } = value else { return Err(Stuck) };
                     let more = match step {
-                        Step::Field { offset, .. } => *offset as i64,
-                        Step::Bytes { offset, .. } => *offset,
-                        Step::Index { index, stride } => self.number(body, *index)? as i64 * *stride as i64,
+                        AddressStep::Field { offset, .. } => *offset as i64,
+                        AddressStep::Bytes { offset, .. } => *offset,
+                        AddressStep::Index { index, stride } => self.number(body, *index)? as i64 * *stride as i64,
                     };
                     value = Value::Pointer { object, offset: offset + more };
                 }

@@ -158,9 +158,9 @@ fn told() -> Guard {
     Guard::ByResult(Relation::ZERO, None)
 }
 
-fn block() -> crate::Block {
+fn block() -> crate::Alloc {
     let cases = vec![Case::default()];
-    crate::Block { family: caulk_models::FamilyId::FREE, chain: Vec::new(), doubt: 0, is_zeroed: false, cases }
+    crate::Alloc { family: caulk_models::FamilyId::FREE, chain: Vec::new(), doubt: 0, is_zeroed: false, cases }
 }
 
 /// The paths that come of a call, the one that is left last.

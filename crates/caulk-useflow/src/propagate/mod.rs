@@ -87,7 +87,7 @@ impl<'v, 'a> Propagation<'v, 'a> {
     }
 
     /// Follows a fresh object. `is_opaque`: whether it exists nothing tells, so what is done to it once it is freed or kept does
-    /// not matter to anybody.
+    /// not matter to any caller.
     pub(crate) fn run_fresh(
         view: &'v mut View<'a>,
         history: &'v mut History,

@@ -3,7 +3,7 @@
 use caulk_ir::{Inst, InstId, Operand};
 use caulk_memory::{AccessPath, Cell, Offset, PathRoot, Relation, ValueId, ValueNode};
 use caulk_rules::Rule;
-use caulk_summary::{Action, AllocId, Block, Case, Destination, Guard, Subject};
+use caulk_summary::{Action, Alloc, AllocId, Case, Destination, Guard, Subject};
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
@@ -171,7 +171,7 @@ impl Summarizer<'_> {
             }
             None => {
                 let (family, chain) = (object.family, object.chain.clone());
-                blocks.push(Block { family, chain, doubt: object.doubt, is_zeroed: false, cases: cases.clone() })
+                blocks.push(Alloc { family, chain, doubt: object.doubt, is_zeroed: false, cases: cases.clone() })
             }
         };
         for path in paths {

@@ -55,21 +55,21 @@ pub(crate) fn run(options: &QueryOptions) -> Result<Exit, Error> {
     Ok(if all_proved { read.exit() } else { Exit::Leaks })
 }
 
-struct Place<'a> {
+struct SourceLine<'a> {
     file: &'a str,
     line: u32,
     column: Option<u32>,
 }
 
-fn parse(text: &str) -> Result<Place<'_>, Error> {
+fn parse(text: &str) -> Result<SourceLine<'_>, Error> {
     let number = |text: &str| text.parse::<u32>().ok().filter(|n| *n > 0);
     let split = text.rsplit_once(':').and_then(|(before, last)| Some((before, number(last)?)));
     let place = split.and_then(|(before, last)| match before.rsplit_once(':') {
         Some((file, line)) if number(line).is_some() && !file.is_empty() => {
-            Some(Place { file, line: number(line)?, column: Some(last) })
+            Some(SourceLine { file, line: number(line)?, column: Some(last) })
         }
         _ if before.is_empty() => None,
-        _ => Some(Place { file: before, line: last, column: None }),
+        _ => Some(SourceLine { file: before, line: last, column: None }),
     });
     place.ok_or_else(|| {
         Error::Usage(format!(
@@ -78,7 +78,7 @@ fn parse(text: &str) -> Result<Place<'_>, Error> {
     })
 }
 
-fn find(program: &Program, place: &Place<'_>) -> Vec<FuncId> {
+fn find(program: &Program, place: &SourceLine<'_>) -> Vec<FuncId> {
     let found = program.functions_at(place.file, place.line);
     if !found.is_empty() {
         return found;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use caulk_explore::{InputPlace, InputValue, Inputs};
 use caulk_harness::{Plan, Site, Stub, StubKind, StubResult, Word};
-use caulk_ir::{Body, CallData, Inst, InstId, Linkage, Operand, Pointee, Step, Type};
+use caulk_ir::{AddressStep, Body, CallData, Inst, InstId, Linkage, Operand, Pointee, Type};
 use caulk_program::{CallKind, FuncId, Program, UnitId};
 use caulk_useflow::Analysis;
 
@@ -269,9 +269,9 @@ fn inside(body: &Body, address: Operand, local: InstId) -> Option<i64> {
     let mut offset = inside(body, *base, local)?;
     for step in steps {
         offset += match step {
-            Step::Field { offset, .. } => i64::try_from(*offset).ok()?,
-            Step::Bytes { offset, .. } => *offset,
-            Step::Index { .. } => return None,
+            AddressStep::Field { offset, .. } => i64::try_from(*offset).ok()?,
+            AddressStep::Bytes { offset, .. } => *offset,
+            AddressStep::Index { .. } => return None,
         };
     }
     Some(offset)

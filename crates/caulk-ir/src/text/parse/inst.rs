@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::constant::Constant;
-use crate::inst::{ArithFlags, CallData, CallFlags, Callee, Inst, Operand, Step};
+use crate::inst::{AddressStep, ArithFlags, CallData, CallFlags, Callee, Inst, Operand};
 use crate::text::error::Parsed;
 use crate::text::lexer::Token;
 use crate::text::print_body::{BOOL, BYTE, LENGTH};
@@ -173,12 +173,12 @@ impl BodyParser<'_, '_> {
     }
 
     /// `+8`, `-8`, `+8 by 3`, `[2 * 16]`, `[%i * 16]`, `node.next` or `node+8`.
-    fn step(&mut self) -> Parsed<Step> {
+    fn step(&mut self) -> Parsed<AddressStep> {
         if self.parser.cursor.sees("+") || self.parser.cursor.sees("-") {
             let offset = self.parser.offset()?;
             let stride =
                 if self.parser.cursor.eat_word("by") { self.parser.cursor.number("a size in bytes")? } else { 1 };
-            return Ok(Step::Bytes { offset, stride });
+            return Ok(AddressStep::Bytes { offset, stride });
         }
         if self.parser.cursor.eat("[") {
             return self.element();
@@ -186,7 +186,7 @@ impl BodyParser<'_, '_> {
         self.field()
     }
 
-    fn element(&mut self) -> Parsed<Step> {
+    fn element(&mut self) -> Parsed<AddressStep> {
         let sign = usize::from(self.parser.cursor.sees("-"));
         // A number with a type is an operand, one without is counted in bytes at once.
         let plain = matches!(self.parser.cursor.look(sign), Token::Integer { .. })
@@ -198,9 +198,9 @@ impl BodyParser<'_, '_> {
             let Some(offset) = index.checked_mul(i128::from(stride)).and_then(|o| i64::try_from(o).ok()) else {
                 return self.parser.cursor.error_at(position, "the offset is too large for 64 bits");
             };
-            Step::Bytes { offset, stride }
+            AddressStep::Bytes { offset, stride }
         } else {
-            Step::Index { index: self.operand(None)?, stride: self.stride()? }
+            AddressStep::Index { index: self.operand(None)?, stride: self.stride()? }
         };
         self.parser.cursor.expect("]")?;
         Ok(step)
@@ -211,18 +211,18 @@ impl BodyParser<'_, '_> {
         self.parser.cursor.number("the size of an element in bytes")
     }
 
-    fn field(&mut self) -> Parsed<Step> {
+    fn field(&mut self) -> Parsed<AddressStep> {
         let start = self.parser.cursor.position();
         let ty = self.parser.struct_ref()?;
         if self.parser.cursor.eat("+") {
-            return Ok(Step::Field { ty, offset: self.parser.cursor.number("an offset in bytes")? });
+            return Ok(AddressStep::Field { ty, offset: self.parser.cursor.number("an offset in bytes")? });
         }
         self.parser.cursor.expect(".")?;
         let name = self.parser.cursor.name("the name of a field")?;
         let unit = &self.parser.unit;
         let mut found = unit.structs[ty].fields.iter().filter(|f| f.name.is_some_and(|n| unit.str(n) == name));
         match (found.next(), found.next()) {
-            (Some(field), None) => Ok(Step::Field { ty, offset: field.offset }),
+            (Some(field), None) => Ok(AddressStep::Field { ty, offset: field.offset }),
             (None, _) => {
                 let name = format!("{}.{name}", unit.str(unit.structs[ty].name));
                 self.parser.cursor.error_at(start, format!("there is no field {name}: declare it, or give its offset"))

@@ -150,7 +150,7 @@ impl Parser<'_> {
     }
 
     /// `name foo`, `at 0:8` or `line 8`: what a global and a function may both say.
-    fn origin(&mut self, origin: &mut Origin) -> Parsed<bool> {
+    fn origin(&mut self, origin: &mut ItemOrigin) -> Parsed<bool> {
         if self.cursor.eat_word("name") {
             let name = self.cursor.name("the name in the source")?;
             origin.name = Some(self.intern(&name));
@@ -172,7 +172,7 @@ impl Parser<'_> {
         let Declared::Global(id) = self.declared()? else { return self.cursor.error("a function has this symbol") };
         let mut size = u64::from(self.unit.pointer_bytes);
         let (mut is_const, mut thread_local) = (false, false);
-        let mut origin = Origin::default();
+        let mut origin = ItemOrigin::default();
         loop {
             if self.cursor.eat_word("size") {
                 size = self.cursor.number("a size in bytes")?;
@@ -286,7 +286,7 @@ impl Parser<'_> {
     }
 
     fn attributes(&mut self, function: &mut Function) -> Parsed<()> {
-        let mut origin = Origin::default();
+        let mut origin = ItemOrigin::default();
         loop {
             if self.flag(FUNCTION_FLAGS, &mut function.flags) {
                 continue;
@@ -316,7 +316,7 @@ impl Parser<'_> {
 
 /// Where something comes from.
 #[derive(Default)]
-struct Origin {
+struct ItemOrigin {
     name: Option<crate::StrId>,
     file: Option<FileId>,
     line: u32,

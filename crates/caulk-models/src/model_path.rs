@@ -1,13 +1,13 @@
-//! Places a model can speak of: a parameter, the return value, and what they point to.
+//! Values a model can speak of: a parameter, the return value, and what they point to.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Where a place starts.
+/// Where a path starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Root {
+pub enum ModelRoot {
     /// The argument with this index, counted from 0. Indices past the declared parameters name variadic arguments.
     Param(u8),
     /// The value returned.
@@ -16,43 +16,43 @@ pub enum Root {
 
 /// A root and how often it is dereferenced: `p0`, `*p0`, `ret`.
 ///
-/// The place denotes a *value*, a pointer most of the time. `*p0` is the pointer stored where the first argument points to,
+/// The path denotes a *value*, a pointer most of the time. `*p0` is the pointer stored where the first argument points to,
 /// `*p0+4` what is stored 4 bytes behind that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
-    pub root: Root,
+pub struct ModelPath {
+    pub root: ModelRoot,
     pub derefs: u8,
     /// Bytes between where the last dereferenced pointer points to and the value: 0 without a dereference.
     pub offset: u8,
 }
 
-impl Place {
-    pub const RET: Place = Place { root: Root::Ret, derefs: 0, offset: 0 };
+impl ModelPath {
+    pub const RET: ModelPath = ModelPath { root: ModelRoot::Ret, derefs: 0, offset: 0 };
 
     #[must_use]
-    pub const fn param(index: u8) -> Place {
-        Place { root: Root::Param(index), derefs: 0, offset: 0 }
+    pub const fn param(index: u8) -> ModelPath {
+        ModelPath { root: ModelRoot::Param(index), derefs: 0, offset: 0 }
     }
 
-    /// The place one dereference further.
+    /// The path one dereference further.
     #[must_use]
-    pub const fn deref(self) -> Place {
-        Place { root: self.root, derefs: self.derefs + 1, offset: 0 }
+    pub const fn deref(self) -> ModelPath {
+        ModelPath { root: self.root, derefs: self.derefs + 1, offset: 0 }
     }
 
     /// The parameter it starts at, if it does.
     #[must_use]
     pub const fn param_index(self) -> Option<u8> {
         match self.root {
-            Root::Param(index) => Some(index),
-            Root::Ret => None,
+            ModelRoot::Param(index) => Some(index),
+            ModelRoot::Ret => None,
         }
     }
 
     /// True for `ret` itself.
     #[must_use]
     pub fn is_ret(self) -> bool {
-        self == Place::RET
+        self == ModelPath::RET
     }
 }
 
@@ -68,10 +68,10 @@ fn offset_of(text: &str, derefs: usize) -> Result<u8, String> {
     bytes.parse().map_err(|_| format!("`{bytes}` is no offset; write a number of bytes up to {}", u8::MAX))
 }
 
-impl FromStr for Place {
+impl FromStr for ModelPath {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Place, String> {
+    fn from_str(text: &str) -> Result<ModelPath, String> {
         let text = text.trim();
         let name = text.trim_start_matches('*');
         let derefs = text.len() - name.len();
@@ -83,28 +83,28 @@ impl FromStr for Place {
             None => (name, 0),
         };
         let root = if name == "ret" {
-            Root::Ret
+            ModelRoot::Ret
         } else {
             let digits = name.strip_prefix('p').filter(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()));
             match digits.and_then(|d| d.parse::<u8>().ok()) {
-                Some(index) => Root::Param(index),
+                Some(index) => ModelRoot::Param(index),
                 None => {
                     return Err(format!("`{text}` is no place; write `p0` for the first parameter, `*p0` or `ret`"));
                 }
             }
         };
-        Ok(Place { root, derefs: derefs as u8, offset })
+        Ok(ModelPath { root, derefs: derefs as u8, offset })
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ModelPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for _ in 0..self.derefs {
             f.write_str("*")?;
         }
         match self.root {
-            Root::Param(index) => write!(f, "p{index}")?,
-            Root::Ret => f.write_str("ret")?,
+            ModelRoot::Param(index) => write!(f, "p{index}")?,
+            ModelRoot::Ret => f.write_str("ret")?,
         }
         if self.offset > 0 { write!(f, "+{}", self.offset) } else { Ok(()) }
     }
@@ -114,11 +114,11 @@ impl fmt::Display for Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Pointer {
     /// Exactly the value at the place: `p0`.
-    Value(Place),
+    Value(ModelPath),
     /// Somewhere into the block the place points to: `inside p0`.
-    Inside(Place),
+    Inside(ModelPath),
     /// Some pointer stored in what the place leads to, over any number of steps: `reachable p0`.
-    Reachable(Place),
+    Reachable(ModelPath),
     /// Memory of the library that is never freed: `static`.
     Static,
     /// Memory with another owner: `borrowed`.
@@ -128,7 +128,7 @@ pub enum Pointer {
 impl Pointer {
     /// The place it is described by, if any.
     #[must_use]
-    pub const fn place(self) -> Option<Place> {
+    pub const fn place(self) -> Option<ModelPath> {
         match self {
             Pointer::Value(place) | Pointer::Inside(place) | Pointer::Reachable(place) => Some(place),
             Pointer::Static | Pointer::Borrowed => None,
@@ -179,10 +179,10 @@ mod tests {
     #[test]
     fn places_print_as_they_parse() {
         for text in ["p0", "*p1", "**p12", "ret", "*ret", "*p0+4"] {
-            assert_eq!(text.parse::<Place>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<ModelPath>().unwrap().to_string(), text);
         }
         for text in ["", "p", "*", "p256", "q0", "p-1", "p0*", "*****p0", "Ret", "p0+4", "*p0+", "*p0+x", "*p0+256"] {
-            assert!(text.parse::<Place>().is_err(), "{text}");
+            assert!(text.parse::<ModelPath>().is_err(), "{text}");
         }
     }
 
