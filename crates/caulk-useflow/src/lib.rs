@@ -54,6 +54,7 @@ mod memory_throws;
 mod numbers;
 mod objects;
 mod propagate;
+mod reached;
 mod replaced;
 mod saved;
 mod sealed;
