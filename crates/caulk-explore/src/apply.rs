@@ -1,16 +1,14 @@
 //! Guarded summaries at a call: the caller's values in place of the callee's symbols, and only the parts that can be.
 
-use caulk_memory::Class;
-use caulk_rules::Rule;
-use std::cell::Cell;
 use std::sync::Arc;
 
 use caulk_ir::Type;
+use caulk_memory::Class;
 use caulk_program::FuncId;
+use caulk_rules::Rule;
 use caulk_solver::{Consistency, SymbolId, TermId};
 use caulk_summary::Event;
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 use crate::call::{Site, States};
 use crate::effects::{ClearedRun, Effects, EffectsPart};
@@ -19,6 +17,7 @@ use crate::machine::Machine;
 use crate::refused::Edge;
 use crate::state::{Ownership, State};
 use crate::symbols::{Key, Origin, Part, Symbols};
+use crate::written::Forgotten;
 
 /// The callee's symbols in the caller's terms.
 struct Translation<'t> {
@@ -49,8 +48,10 @@ impl Machine<'_> {
         let mut outcomes: Vec<PossiblePart<'_>> = Vec::new();
         for (target, effects) in effects {
             self.opaque.extend(&effects.opaque);
+            let mut forgotten = None;
             for (number, effect) in effects.parts.iter().enumerate() {
-                let Some(mut outcome) = self.apply_part(state.clone(), site, (*target, effects), effect) else {
+                let part = (effect, &mut forgotten);
+                let Some(mut outcome) = self.apply_part(state.clone(), site, (*target, effects), part) else {
                     continue;
                 };
                 if effects.parts.len() > 1 {
@@ -168,7 +169,7 @@ impl Machine<'_> {
         mut state: State,
         site: &Site<'_>,
         (target, effects): (FuncId, &Effects),
-        effect: &'e EffectsPart,
+        (effect, forgotten): (&'e EffectsPart, &mut Option<Forgotten>),
     ) -> Option<PossiblePart<'e>> {
         let mut translation = Translation { effects, known: FxHashMap::default() };
         let before = state.clone();
@@ -218,7 +219,7 @@ impl Machine<'_> {
             let base = self.translate(&before, site, &mut translation, key.base);
             filled.push((self.pool.offset(base, key.offset, true), *inside));
         }
-        self.forget_written_by(&mut state, site, &effects.opaque);
+        self.forget_written_by(&mut state, site, &effects.opaque, forgotten);
         for place in filled {
             self.fill_place(&mut state, site, place);
         }
@@ -356,26 +357,6 @@ impl Machine<'_> {
                 state.ownerships.set(root, Ownership::Freed);
             }
         }
-    }
-
-    /// What the callee's own callees may have written, known by class only.
-    fn forget_written_by(&mut self, state: &mut State, site: &Site<'_>, opaque: &[FuncId]) {
-        if opaque.is_empty() {
-            return;
-        }
-        let given: SmallVec<[Option<TermId>; 4]> = site.args.iter().map(|a| self.root(*a)).collect();
-        // Cells of one object follow each other.
-        let last: Cell<(Option<TermId>, bool)> = Cell::new((None, false));
-        let inside = self.reach(state, &given);
-        let choose = |machine: &Self, _: Key, class: Class, holder: Option<TermId>| {
-            if last.get().0 != holder {
-                let is_reached = |root| inside.has(root) || machine.reached_from(root, &given).is_some();
-                last.set((holder, holder.is_some_and(is_reached)));
-            }
-            last.get().1 && machine.world.any_writes(opaque, class)
-        };
-        self.forget_but_left(state, site.inst, choose, |machine, class| machine.world.left_by(opaque, class));
-        self.doubt_zeroes(state, (&given, &inside), opaque);
     }
 
     /// Whether the caller knows what a symbol of the callee stands for: an argument, or memory it knows something of.

@@ -69,6 +69,7 @@ mod refused;
 mod replay;
 mod search;
 mod thrown;
+mod together;
 mod used_at_once;
 
 // For readers and runs.

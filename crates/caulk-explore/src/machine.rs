@@ -19,7 +19,7 @@ use crate::memory::Content;
 use crate::state::State;
 use crate::symbols::{Key, Origin, Part, ProgramPoint, Symbols};
 use crate::world::World;
-use crate::written::Lineage;
+use crate::written::{Lineage, Writers};
 
 /// A pure call is known by its function, its arguments, and the memory it saw.
 pub(crate) type PureCall = (FuncId, SmallVec<[TermId; 4]>, u32);
@@ -59,6 +59,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) lineages: RefCell<Vec<Option<Rc<Lineage>>>>,
     /// Objects of which some cell was addressed by an index that is not known.
     pub indexed: RefCell<FxHashSet<TermId>>,
+    /// What callees write, once asked for.
+    pub(crate) writers: RefCell<FxHashMap<SmallVec<[FuncId; 2]>, Rc<Writers>>>,
 }
 
 impl<'a> Machine<'a> {
@@ -85,6 +87,36 @@ impl<'a> Machine<'a> {
             ranges: RefCell::default(),
             lineages: RefCell::default(),
             indexed: RefCell::default(),
+            writers: RefCell::default(),
+        }
+    }
+
+    /// The same execution up to here, to be gone on with in another way. It has made no step of its own yet, and the solver was not asked
+    /// before paths part.
+    pub(crate) fn fork(&self) -> Self {
+        Self {
+            world: self.world,
+            frame: self.frame,
+            pool: self.pool.fork(),
+            solver: Solver::new(),
+            symbols: self.symbols.clone(),
+            pure_results: self.pure_results.clone(),
+            versions: self.versions,
+            steps: self.steps,
+            known_effects: self.known_effects.clone(),
+            follows_all: self.follows_all,
+            opaque: self.opaque.clone(),
+            filled: self.filled.clone(),
+            filled_inside: self.filled_inside.clone(),
+            given: self.given.clone(),
+            asks_in_cycles: self.asks_in_cycles,
+            has_asked_in_cycle: self.has_asked_in_cycle.clone(),
+            roots: self.roots.clone(),
+            sealed: self.sealed.clone(),
+            ranges: self.ranges.clone(),
+            lineages: self.lineages.clone(),
+            indexed: self.indexed.clone(),
+            writers: self.writers.clone(),
         }
     }
 

@@ -12,7 +12,7 @@ use crate::frame::Frame;
 pub type Edge = (InstId, u32);
 
 /// The edges that paths with the object came to: where each leads, and whether one of the paths could take it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Edges(BTreeMap<Edge, (BlockId, bool)>);
 
 impl Edges {

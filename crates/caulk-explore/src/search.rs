@@ -44,7 +44,7 @@ pub(crate) struct Search<'a, 'g> {
     pub found: Vec<Option<Found>>,
     pub ends: Vec<End>,
     /// Blocks that lead to the allocation, and to where candidates end.
-    to_start: EntityVec<BlockId, bool>,
+    pub to_start: EntityVec<BlockId, bool>,
     pub to_end: EntityVec<BlockId, bool>,
     /// What happens to every object, when it is asked for.
     pub transitions: Option<Transitions>,
@@ -52,7 +52,7 @@ pub(crate) struct Search<'a, 'g> {
     pub edges: Option<Edges>,
     /// What goes wrong with freed memory, likewise.
     pub misuses: Option<Misuses>,
-    max_steps: usize,
+    pub max_steps: usize,
     /// The budget ran out before all paths were seen.
     pub cut: bool,
     /// It ran out, and the paths that were waiting are brought to an end.
@@ -63,6 +63,8 @@ pub(crate) struct Search<'a, 'g> {
     pub refuted_by_solver: usize,
     /// Paths on which the object was there at a candidate's end, whatever held it.
     pub reached_end: bool,
+    /// Instructions executed before the search parted from another one, which counts them.
+    pub counted_before: usize,
 }
 
 impl<'a, 'g> Search<'a, 'g> {
@@ -94,6 +96,7 @@ impl<'a, 'g> Search<'a, 'g> {
             replaying: None,
             refuted_by_solver: 0,
             reached_end: false,
+            counted_before: 0,
         }
     }
 
@@ -113,22 +116,31 @@ impl<'a, 'g> Search<'a, 'g> {
 
     /// `givens`: what callers are known to give, each a start of its own.
     pub(crate) fn run_from(&mut self, givens: &[Given]) {
+        self.begin(givens);
+        while self.run_next() {}
+    }
+
+    pub(crate) fn begin(&mut self, givens: &[Given]) {
         let starts = self.starts(givens);
-        let mut at_start = true;
         self.pending.insert(self.machine.frame.order[Body::ENTRY], starts);
-        while let Some((position, mut states)) = self.pending.pop_first() {
-            let block = self.machine.frame.blocks_by_order[position as usize];
-            if !std::mem::take(&mut at_start) {
-                states = self.merge(block, states);
-            }
-            self.run_block(block, states);
-            if self.is_done() {
-                return;
-            }
-            if self.cut && !self.is_draining {
-                return;
-            }
+    }
+
+    /// The block that is executed next.
+    pub(crate) fn next_block(&self) -> Option<BlockId> {
+        let (position, _) = self.pending.first_key_value()?;
+        Some(self.machine.frame.blocks_by_order[*position as usize])
+    }
+
+    /// Executes a block. Whether the search goes on.
+    pub(crate) fn run_next(&mut self) -> bool {
+        let Some((position, mut states)) = self.pending.pop_first() else { return false };
+        let block = self.machine.frame.blocks_by_order[position as usize];
+        // Paths that begin with other constants are all there at the start.
+        if self.machine.steps > 0 {
+            states = self.merge(block, states);
         }
+        self.run_block(block, states);
+        !self.is_done() && (!self.cut || self.is_draining)
     }
 
     /// Whether all candidates were found on paths as plain as are worth looking for: beyond the budget any will do.

@@ -11,7 +11,7 @@ use crate::bounds::BOUNDS;
 use crate::flags::Left;
 use crate::frame::{bytes_of, is_pointer, type_of, width_of};
 use crate::machine::Machine;
-use crate::memory::Content;
+use crate::memory::{Content, Memory};
 use crate::state::{Ownership, State};
 use crate::symbols::{Key, Origin, Part, ProgramPoint};
 
@@ -253,24 +253,48 @@ impl Machine<'_> {
         choose: impl Fn(&Self, Key, Class, Option<TermId>) -> bool,
         left: impl Fn(&Self, Class) -> Left,
     ) {
-        let cells = state.memory.len() + self.symbols.initial_cells().len();
-        self.steps += cells / self.world.config.cells_per_step.max(1);
+        self.charge_for_cells(state);
         let mut chosen: Vec<(Key, Class, TermId)> = Vec::new();
         for (key, content) in state.memory.iter() {
             if choose(self, key, content.class, content.holder) && !self.may_hold(state, content) {
                 chosen.push((key, content.class, content.value));
             }
         }
-        for cell in self.symbols.initial_cells() {
-            if choose(self, cell.key, cell.class, cell.holder) && state.memory.get(cell.key).is_none() {
-                chosen.push((cell.key, cell.class, cell.value));
-            }
-        }
+        chosen.extend(self.chosen_at_first(&state.memory, 0, &choose));
+        self.forget_cells(state, inst, (chosen, 0), left);
+    }
+
+    /// A call looks through all cells.
+    pub(crate) fn charge_for_cells(&mut self, state: &State) {
+        let cells = state.memory.len() + self.symbols.initial_cells().len();
+        self.steps += cells / self.world.config.cells_per_step.max(1);
+    }
+
+    /// Of the cells that were read first, from one on, those chosen in which nothing was written since.
+    pub(crate) fn chosen_at_first(
+        &self,
+        memory: &Memory,
+        from: usize,
+        choose: impl Fn(&Self, Key, Class, Option<TermId>) -> bool,
+    ) -> Vec<(Key, Class, TermId)> {
+        let cells = self.symbols.initial_cells()[from..].iter();
+        let chosen = cells.filter(|c| choose(self, c.key, c.class, c.holder) && memory.get(c.key).is_none());
+        chosen.map(|cell| (cell.key, cell.class, cell.value)).collect()
+    }
+
+    /// Cells hold something unknown from now on. They are numbered, from `first` on, so that each has the same unknown on all paths.
+    pub(crate) fn forget_cells(
+        &mut self,
+        state: &mut State,
+        inst: InstId,
+        (chosen, first): (Vec<(Key, Class, TermId)>, usize),
+        left: impl Fn(&Self, Class) -> Left,
+    ) {
         if chosen.is_empty() {
             return;
         }
         let program_point = self.program_point(state, inst);
-        for (part, (key, class, before)) in chosen.into_iter().enumerate() {
+        for (part, (key, class, before)) in (first..).zip(chosen) {
             let ty = type_of(self.pool.width(before));
             let forgotten = self.unknown(&program_point, Part::Forgotten(part as u32), ty);
             if self.world.config.wants_inputs {
@@ -284,7 +308,7 @@ impl Machine<'_> {
     }
 
     /// Whether a cell holds the object, or a block of this path that may hold it in turn.
-    fn may_hold(&self, state: &State, content: &Content) -> bool {
+    pub(crate) fn may_hold(&self, state: &State, content: &Content) -> bool {
         match state.tracked {
             Some(object) => {
                 self.cell_points_to(content, object)

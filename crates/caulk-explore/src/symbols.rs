@@ -68,7 +68,7 @@ pub(crate) enum Part {
 }
 
 /// All symbols of one execution. The same thing gets the same symbol on every path, so that paths can meet again.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Symbols {
     table: Vec<Symbol>,
     fixed: FxHashMap<FixedKey, TermId>,

@@ -25,7 +25,8 @@ use crate::kept::{Explored, Keeping, Kept};
 use crate::machine::Machine;
 use crate::refused::{Edge, Edges};
 use crate::replay::Replay;
-use crate::search::{Goal, Search};
+use crate::search::Search;
+use crate::together::{Aim, search_together};
 use crate::world::World;
 
 /// Who found that a candidate cannot be.
@@ -250,7 +251,31 @@ fn explore_function(world: &World<'_>, function: FuncId, wants_edges: bool) -> (
     let Some(body) = world.program.body(function) else { return (verdicts, refused, Effort::default()) };
     let frame = Frame::new(world.program, function, &body, &|inst| world.depends_on_arguments(function, inst));
     let givens = world.config.rules.all(Rule::CallersConstants, || given_by_callers(world, &frame));
+    let objects = objects_of(world, candidates, &mut verdicts);
+    let chosen: Vec<Vec<&Candidate>> =
+        objects.iter().map(|group| group.iter().map(|index| &candidates[*index]).collect()).collect();
+    let aims: Vec<Aim<'_>> = chosen.iter().map(|group| Aim::new(&frame, wanted_by(group[0]), group)).collect();
     let mut effort = Effort::default();
+    let Some(first) = aims.first() else { return (verdicts, refused, effort) };
+    let mut search = Search::new(Machine::new(world, &frame), first.goal(), world.config.max_steps);
+    search.edges = wants_edges.then(Edges::default);
+    search.begin(&givens);
+    search_together(search, &aims, &mut |mut search, number| {
+        for (at, index) in objects[number].iter().enumerate() {
+            verdicts[*index] = verdict(&mut search, at, chosen[number][at], &givens);
+            if let (Verdict::Refuted(_), Some(edges)) = (&verdicts[*index], &search.edges) {
+                refused[*index] = edges.refused(&frame, &candidates[*index]);
+            }
+        }
+        effort += Effort { steps: search.machine.steps - search.counted_before, solver: search.machine.pool.stats };
+    });
+    leave_out_moved(candidates, &mut verdicts);
+    (verdicts, refused, effort)
+}
+
+/// The candidates that are searched for, by object. Those are judged here that need no search.
+fn objects_of(world: &World<'_>, candidates: &[Candidate], verdicts: &mut [Verdict]) -> Vec<Vec<usize>> {
+    let mut objects: Vec<Vec<usize>> = Vec::new();
     let mut done = vec![false; candidates.len()];
     for first in 0..candidates.len() {
         if done[first] || !is_examined(&candidates[first]) {
@@ -261,24 +286,12 @@ fn explore_function(world: &World<'_>, function: FuncId, wants_edges: bool) -> (
             continue;
         }
         let wanted = wanted_by(&candidates[first]);
-        let is_same = |c: &Candidate| is_examined(c) && c.allocation == wanted.call && c.block == wanted.block;
+        let is_same = |c: &Candidate| is_examined(c) && wanted_by(c) == wanted;
         let group: Vec<usize> = (first..candidates.len()).filter(|i| is_same(&candidates[*i])).collect();
-        let chosen: Vec<&Candidate> = group.iter().map(|i| &candidates[*i]).collect();
-        let machine = Machine::new(world, &frame);
-        let mut search = Search::new(machine, Goal::Leaks { wanted, candidates: &chosen }, world.config.max_steps);
-        search.edges = wants_edges.then(Edges::default);
-        search.run_from(&givens);
-        for (at, index) in group.into_iter().enumerate() {
-            done[index] = true;
-            verdicts[index] = verdict(&mut search, at, chosen[at], &givens);
-            if let (Verdict::Refuted(_), Some(edges)) = (&verdicts[index], &search.edges) {
-                refused[index] = edges.refused(&frame, &candidates[index]);
-            }
-        }
-        effort += Effort { steps: search.machine.steps, solver: search.machine.pool.stats };
+        group.iter().for_each(|index| done[*index] = true);
+        objects.push(group);
     }
-    leave_out_moved(candidates, &mut verdicts);
-    (verdicts, refused, effort)
+    objects
 }
 
 /// A path that was found for one candidate may lose the object at the place of another one of the same allocation, which tells it better.

@@ -50,6 +50,7 @@ impl<'a> World<'a> {
         let callees = Callees {
             program: self.program,
             max_size: self.config.max_special_size,
+            reached: &analysis.survey.reached_calls,
             summary: &|f| Some(analysis.summary(f)),
             effect: &|f, inst| self.call_effect(f, inst),
         };

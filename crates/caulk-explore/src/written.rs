@@ -1,21 +1,23 @@
 //! What callees may have written: by class, and only where they can reach.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use caulk_memory::Class;
 use caulk_program::FuncId;
 use caulk_rules::Rule;
 use caulk_solver::TermId;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::bounds::BOUNDS;
 use crate::call::Site;
 use crate::flags::Left;
 use crate::machine::Machine;
-use crate::memory::Content;
+use crate::memory::{Content, Memory};
 use crate::state::{Ownership, State};
 use crate::symbols::{Key, Origin};
+use crate::world::World;
 
 /// What memory of this path leads to from what a call is given.
 pub(crate) struct Inside {
@@ -42,10 +44,93 @@ pub(crate) struct Lineage {
     is_global: bool,
 }
 
+/// Functions, and which classes one of them may write, once asked for: a call asks for each cell, mostly about the same few classes.
+#[derive(Debug)]
+pub(crate) struct Writers {
+    functions: SmallVec<[FuncId; 2]>,
+    known: RefCell<FxHashMap<Class, bool>>,
+}
+
+impl Writers {
+    fn write(&self, world: &World<'_>, class: Class) -> bool {
+        *self.known.borrow_mut().entry(class).or_insert_with(|| world.any_writes(&self.functions, class))
+    }
+}
+
+/// What one way of a callee forgot because of the callee's own callees. The other ways forget the same.
+pub(crate) struct Forgotten {
+    inside: Inside,
+    memory: Rc<Memory>,
+    /// Cells that were forgotten.
+    cells: usize,
+    /// Cells that had been read first by then.
+    first_reads: usize,
+}
+
 /// The argument that leads to an object, or that a global does.
 pub(crate) type Reached = (Option<usize>, bool);
 
 impl Machine<'_> {
+    fn writers(&self, functions: &[FuncId]) -> Rc<Writers> {
+        let mut known = self.writers.borrow_mut();
+        if let Some(writers) = known.get(functions) {
+            return writers.clone();
+        }
+        let writers = Rc::new(Writers { functions: functions.into(), known: RefCell::default() });
+        known.insert(functions.into(), writers.clone());
+        writers
+    }
+
+    /// What the callee's own callees may have written, known by class only. `known`: what another way of the callee has forgotten before,
+    /// from the same memory.
+    pub(crate) fn forget_written_by(
+        &mut self,
+        state: &mut State,
+        site: &Site<'_>,
+        opaque: &[FuncId],
+        known: &mut Option<Forgotten>,
+    ) {
+        if opaque.is_empty() {
+            return;
+        }
+        let given: SmallVec<[Option<TermId>; 4]> = site.args.iter().map(|a| self.root(*a)).collect();
+        let writers = self.writers(opaque);
+        let before = state.memory.clone();
+        let known = known.get_or_insert_with(|| Forgotten {
+            inside: self.reach(state, &given),
+            memory: before.clone(),
+            cells: 0,
+            first_reads: 0,
+        });
+        // Cells of one object follow each other.
+        let last: Cell<(Option<TermId>, bool)> = Cell::new((None, false));
+        let inside = &known.inside;
+        let choose = |machine: &Self, class: Class, holder: Option<TermId>| {
+            if last.get().0 != holder {
+                let is_reached = |root| inside.has(root) || machine.reached_from(root, &given).is_some();
+                last.set((holder, holder.is_some_and(is_reached)));
+            }
+            last.get().1 && writers.write(machine.world, class)
+        };
+        self.charge_for_cells(state);
+        let mut chosen: Vec<(Key, Class, TermId)> = Vec::new();
+        if known.first_reads == 0 && known.cells == 0 {
+            let cells = before.iter().filter(|(_, c)| choose(self, c.class, c.holder) && !self.may_hold(state, c));
+            chosen.extend(cells.map(|(key, content)| (key, content.class, content.value)));
+        }
+        // What was read first since then is left.
+        let is_chosen = |machine: &Self, _: Key, class: Class, holder: Option<TermId>| choose(machine, class, holder);
+        chosen.extend(self.chosen_at_first(&before, known.first_reads, is_chosen));
+        let (first, count) = (known.cells, chosen.len());
+        state.memory = known.memory.clone();
+        let first_reads = self.symbols.initial_cells().len();
+        // What one way knows to be full another may not, so only bits are left here.
+        let left = |machine: &Self, class| Left { bits: machine.world.kept_bits(opaque, class), full: false };
+        self.forget_cells(state, site.inst, (chosen, first), left);
+        (known.memory, known.cells, known.first_reads) = (state.memory.clone(), first + count, first_reads);
+        self.doubt_zeroes(state, (&given, &known.inside), opaque);
+    }
+
     /// Forgets what the callees may have changed: what they can reach by their arguments or by globals, and write to.
     pub(crate) fn forget_modified(&mut self, state: &mut State, site: &Site<'_>) {
         let given: SmallVec<[Option<TermId>; 4]> = site.args.iter().map(|a| self.root(*a)).collect();
@@ -57,6 +142,7 @@ impl Machine<'_> {
             declared.params.get(index).is_some_and(|p| p.pointee.is_const || p.flags.read_only)
         };
         let inside = self.reach(state, &given);
+        let writers: SmallVec<[Rc<Writers>; 2]> = targets.iter().map(|target| self.writers(&[*target])).collect();
         let fills_structures = self.world.config.rules.is_on(Rule::FilledStructures);
         // A callee that is given a structure as bytes, and writes there, may write any field.
         let is_untyped = |target: FuncId, index: usize| {
@@ -76,20 +162,20 @@ impl Machine<'_> {
             if targets.is_empty() {
                 return !is_global;
             }
-            targets.iter().any(|&target| {
+            targets.iter().zip(&writers).any(|(&target, writers)| {
                 if !program.has_body(target) {
                     let is_direct = above.is_some_and(|index| given[index] == Some(root) && !is_const(target, index));
                     return is_direct || (fills_structures && above.is_none() && !is_global && inside.has(root));
                 }
                 let world = machine.world;
-                (matches!(class, Class::Field(..) | Class::Global(_)) && world.writes(target, class))
+                (matches!(class, Class::Field(..) | Class::Global(_)) && writers.write(world, class))
                     || above.is_some_and(|index| {
-                        world.writes(target, Class::Other)
+                        writers.write(world, Class::Other)
                             && (key == keys[index]
                                 || (given[index] == Some(root)
                                     && (!matches!(class, Class::Field(..)) || is_untyped(target, index))))
                     })
-                    || (inside.exposed.contains(&key) && world.writes(target, Class::Other))
+                    || (inside.exposed.contains(&key) && writers.write(world, Class::Other))
             })
         };
         let left = |machine: &Self, class: Class| match targets.iter().all(|t| program.has_body(*t)) {

@@ -58,6 +58,18 @@ impl TermPool {
         pool
     }
 
+    /// Another pool with the same terms, which counts from zero on. What is added to one is unknown to the other.
+    pub fn fork(&self) -> Self {
+        TermPool {
+            entries: self.entries.clone(),
+            symbols: self.symbols.clone(),
+            index: self.index.clone(),
+            config: self.config.clone(),
+            identity: Arc::new(()),
+            stats: SolverStats::default(),
+        }
+    }
+
     /// Forgets all terms and keeps the memory and the counters. Terms and facts of before mean nothing afterwards.
     pub fn reset(&mut self) {
         self.entries.clear();

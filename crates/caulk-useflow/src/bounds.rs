@@ -9,6 +9,8 @@ pub(crate) struct Bounds {
     pub sealed_operations: u32,
     /// Instructions of a callee that is looked into for that in stage one.
     pub sealed_insts: u32,
+    /// Sets of constants of one function for which the answer is kept.
+    pub sealed_answers: usize,
     /// Conditions, and computations of values, are taken apart this deep.
     pub condition_depth: usize,
     /// Parts of `a | b | c` that are looked through for one that is not zero.
@@ -135,6 +137,7 @@ pub(crate) const BOUNDS: Bounds = Bounds {
     sealed_callees: 2,
     sealed_operations: 8,
     sealed_insts: 1_200,
+    sealed_answers: 32,
     condition_depth: 8,
     alternations: 8,
     given_loads: 4,

@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use crate::bounds::BOUNDS;
 use crate::config::UseflowConfig;
 use crate::sealed::{Callees, constant_arguments};
+use crate::survey::Survey;
 use crate::targets::{add_common_results, combine};
 
 /// What a call does, as far as its targets agree.
@@ -81,7 +82,7 @@ pub fn effect_of<'a>(
 
 /// The effect of a call without the blocks that the callee does not make for the constants it is given: `resize(0)` only frees.
 pub(crate) fn without_sealed_blocks<'a>(
-    program: &Program,
+    (program, survey): (&Program, &Survey),
     config: &UseflowConfig,
     body: &Body,
     site: &CallSite,
@@ -95,7 +96,8 @@ pub(crate) fn without_sealed_blocks<'a>(
     }
     let given = body.insts[site.inst].call().map(|call| constant_arguments(body, &call.args)).unwrap_or_default();
     let of_call = |function: FuncId, inst| effect_of(program, config, program.call_site(function, inst)?, summary_of);
-    let callees = Callees { program, max_size: BOUNDS.sealed_insts, summary: summary_of, effect: &of_call };
+    let (max_size, reached) = (BOUNDS.sealed_insts, &survey.reached_calls);
+    let callees = Callees { program, max_size, reached, summary: summary_of, effect: &of_call };
     if given.is_empty() || !targets.iter().all(|target| callees.makes_no_block(*target, &given)) {
         return effect;
     }

@@ -109,7 +109,7 @@ impl<'a> View<'a> {
             let effect = match special(known, site.inst) {
                 Some(summary) => Some(CallEffect { summary: Cow::Owned(Summary::clone(summary)), unknown: false }),
                 None => effect_of(program, config, site, summary_of)
-                    .map(|effect| without_sealed_blocks(program, config, body, site, effect, summary_of)),
+                    .map(|effect| without_sealed_blocks((program, survey), config, body, site, effect, summary_of)),
             };
             calls[site.inst] = effect.map(Rc::new);
             if let [only] = program.targets(site)

@@ -55,6 +55,7 @@ mod memory_throws;
 mod numbers;
 mod objects;
 mod propagate;
+mod reached;
 mod replaced;
 mod saved;
 mod sealed;

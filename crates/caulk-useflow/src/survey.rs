@@ -15,6 +15,7 @@ use crate::learned::{Look, learned};
 use crate::modified::{Modified, of_body, of_declaration};
 use crate::nonnull::{Gift, NonnullParams, gifts};
 use crate::own_arenas::{self, OwnArenas};
+use crate::reached::ReachedCalls;
 use crate::refcount::released_types;
 use crate::set_hooks::set_hooks;
 
@@ -45,6 +46,8 @@ pub struct Survey {
     pub(crate) counted_params: FxHashSet<(FuncId, u32)>,
     /// Pointers to functions that every table sets.
     pub(crate) set_hooks: FxHashSet<(TypeId, u64)>,
+    /// Which calls constants leave, as far as was asked.
+    pub reached_calls: ReachedCalls,
 }
 
 impl Survey {

@@ -41,6 +41,12 @@ impl Run {
         lines
     }
 
+    /// Instructions executed to search for objects.
+    #[allow(dead_code, reason = "not all tests ask")]
+    pub(crate) fn steps(&self) -> usize {
+        self.exploration.statistics.effort.steps
+    }
+
     fn name(&self, function: FuncId) -> &str {
         self.program.function(function).name
     }
