@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Which rules are used in a run, and what each did so far.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// A bit for each rule that is switched off.
-    off: u128,
+    /// For each rule, whether it is switched off.
+    off: [bool; Rule::ALL.len()],
     counts: Arc<[AtomicU64; Rule::ALL.len()]>,
 }
 
@@ -29,7 +29,7 @@ pub struct UnknownRule(pub String);
 impl Default for Rules {
     /// All of them.
     fn default() -> Self {
-        Self { off: 0, counts: Arc::new(std::array::from_fn(|_| AtomicU64::new(0))) }
+        Self { off: [false; Rule::ALL.len()], counts: Arc::new(std::array::from_fn(|_| AtomicU64::new(0))) }
     }
 }
 
@@ -48,13 +48,13 @@ impl Rules {
         let mut rules = Self::default();
         for name in names {
             let rule = Rule::named(name).ok_or_else(|| UnknownRule(name.to_owned()))?;
-            rules.off |= rule.bit();
+            rules.off[rule as usize] = true;
         }
         Ok(rules)
     }
 
     pub fn is_on(&self, rule: Rule) -> bool {
-        self.off & rule.bit() == 0
+        !self.off[rule as usize]
     }
 
     /// Whether a rule is used where it applies. If so, it counts.

@@ -150,6 +150,8 @@ rules! {
         "A block that may be in a place that is no pointer by its declaration is not there, because a cast or a union misled."
     ConstViews "const-views"
         "A C++ function that takes a pointer to constant characters or numbers, and does not store it itself, does not keep it."
+    ConstTexts "const-texts"
+        "A C function that takes a pointer to constant characters or numbers, and does not store it itself, does not give it to code that was not read, because its declaration says as much as that of a function without a body."
     BorrowedElements "borrowed-elements"
         "A block that may be behind a pointer which the callee did not fill is not followed, because an owner elsewhere has it."
     Questions "questions"
@@ -208,6 +210,12 @@ rules! {
         "A fresh block that a function stores once, in a field, is that field's, though the structure is in a list when the function is left."
     FilledFromBirth "filled-from-birth"
         "A field that all makers of a structure fill, and that nothing empties, is full when a function fills it in an older structure."
+    FoundFull "found-full"
+        "A field that a function finds not null on some path, frees on none and fills again was full, because the function reckons with that."
+    OwnLinks "own-links"
+        "A node that says itself what points to it is taken out of its list where that gets what the node leads to, because `TAILQ_REMOVE` and its kin do so."
+    OnlyListed "only-listed"
+        "A node that is taken out of its list and left is lost if nothing but the list may lead to such structures, because no field or variable of the program has room for it."
     UnlinkedNodes "unlinked-nodes"
         "A node that is taken out of a list and left is a candidate, because other code frees what it takes out."
     SisterFields "sister-fields"
@@ -294,11 +302,4 @@ impl Rule {
     pub fn named(name: &str) -> Option<Rule> {
         Rule::ALL.into_iter().find(|rule| rule.name() == name)
     }
-
-    pub(crate) fn bit(self) -> u128 {
-        1 << self as u32
-    }
 }
-
-/// Every rule has a bit.
-const _: () = assert!(Rule::ALL.len() <= 128);
