@@ -149,8 +149,9 @@ impl Domain for AtSite<'_, '_, '_> {
         self.machine.decide(state, self.site, self.result, guard)
     }
 
-    fn is_left_inside(&mut self, state: &State, action: &Action, deep: &Depth) -> bool {
-        self.value(state, action).is_some_and(|value| self.machine.is_left_inside(state, value, deep))
+    fn is_left_inside(&mut self, state: &State, action: &Action, deep: &Depth, is_spared: bool) -> bool {
+        let is_alone = is_spared && state.tracked.is_some();
+        is_alone || self.value(state, action).is_some_and(|value| self.machine.is_left_inside(state, value, deep))
     }
 
     fn change(&mut self, state: &mut State, _: Role, action: &Action, effect: Effect<'_>) {

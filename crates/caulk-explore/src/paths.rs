@@ -114,6 +114,12 @@ impl Machine<'_> {
                 let c = constant(c);
                 self.compare(CompareOp::Ne, value, c)
             }
+            Relation::SomeBits(mask) | Relation::NoBits(mask) => {
+                let (mask, zero) = (constant(mask), constant(0));
+                let bits = self.pool.and(value, mask);
+                let op = if matches!(relation, Relation::SomeBits(_)) { CompareOp::Ne } else { CompareOp::Eq };
+                self.compare(op, bits, zero)
+            }
             Relation::Range(low, high) => {
                 let (from, to) = (constant(low.max(smallest)), constant(high.min(largest)));
                 let above = if low <= smallest { self.pool.boolean(true) } else { self.pool.sge(value, from) };

@@ -12,6 +12,10 @@ pub enum Relation {
     Ne(i64),
     /// Between the two, both included.
     Range(i64, i64),
+    /// At least one bit of a mask is set.
+    SomeBits(i64),
+    /// No bit of a mask is set.
+    NoBits(i64),
 }
 
 impl Relation {
@@ -39,6 +43,8 @@ impl Relation {
             Relation::Eq(c) => value == c,
             Relation::Ne(c) => value != c,
             Relation::Range(low, high) => (low..=high).contains(&value),
+            Relation::SomeBits(mask) => value & mask != 0,
+            Relation::NoBits(mask) => value & mask == 0,
         }
     }
 
@@ -51,6 +57,12 @@ impl Relation {
                 low == high && low == c
             }
             (Relation::Range(a, b), Relation::Range(c, d)) => a.max(c) > b.min(d),
+            (Relation::SomeBits(some), Relation::NoBits(none)) | (Relation::NoBits(none), Relation::SomeBits(some)) => {
+                some & !none == 0
+            }
+            (Relation::SomeBits(_) | Relation::NoBits(_), _) | (_, Relation::SomeBits(_) | Relation::NoBits(_)) => {
+                false
+            }
         }
     }
 
@@ -59,10 +71,16 @@ impl Relation {
         match (self, other) {
             (Relation::Eq(c), r) => r.holds(c),
             (Relation::Ne(a), Relation::Ne(b)) => a == b,
+            (Relation::Ne(0), Relation::SomeBits(mask)) => mask == -1,
             (Relation::Ne(_), _) => false,
+            (Relation::SomeBits(mask), Relation::SomeBits(wider)) => mask & !wider == 0,
+            (Relation::NoBits(mask), Relation::NoBits(smaller)) => smaller & !mask == 0,
+            (bits @ (Relation::SomeBits(_) | Relation::NoBits(_)), Relation::Ne(c)) => !bits.holds(c),
+            (Relation::SomeBits(_) | Relation::NoBits(_), _) => false,
             (Relation::Range(low, high), Relation::Ne(c)) => !(low..=high).contains(&c),
             (Relation::Range(low, high), Relation::Range(a, b)) => a <= low && high <= b,
             (Relation::Range(low, high), Relation::Eq(c)) => low == high && low == c,
+            (Relation::Range(low, high), bits) => low == high && bits.holds(low),
         }
     }
 
@@ -87,6 +105,16 @@ impl Relation {
         }
     }
 
+    /// Whether some bits of a mask are set, or none.
+    pub fn bits(mask: i64, is_some: bool) -> Relation {
+        match (mask, is_some) {
+            (-1, true) => Relation::NONZERO,
+            (-1, false) => Relation::ZERO,
+            (_, true) => Relation::SomeBits(mask),
+            (_, false) => Relation::NoBits(mask),
+        }
+    }
+
     /// A relation implied by both. Unlike numbers are covered by their sign only, so that loops settle.
     pub fn cover(self, other: Relation) -> Option<Relation> {
         if self.implies(other) {
@@ -98,8 +126,20 @@ impl Relation {
         if let Some(gap) = self.single_gap(other).or_else(|| other.single_gap(self)) {
             return Some(Relation::Ne(gap));
         }
+        if let Some(bits) = self.bits_of_both(other).filter(|bits| self.implies(*bits) && other.implies(*bits)) {
+            return Some(bits);
+        }
         let signs = [Relation::at_least(1), Relation::at_most(-1), Relation::at_least(0), Relation::at_most(0)];
         signs.into_iter().chain([Relation::NONZERO]).find(|r| self.implies(*r) && other.implies(*r))
+    }
+
+    /// Bits of which some are set, or none, in what satisfies one or the other.
+    fn bits_of_both(self, other: Relation) -> Option<Relation> {
+        match (self, other) {
+            (Relation::SomeBits(a), Relation::SomeBits(b)) => Some(Relation::SomeBits(a | b)),
+            (Relation::NoBits(a), Relation::NoBits(b)) if a & b != 0 => Some(Relation::NoBits(a & b)),
+            _ => None,
+        }
     }
 
     /// The only number that neither allows, where the first is what lies below it and the second what lies above.
@@ -117,7 +157,7 @@ impl Relation {
         let ends = |relation: Relation| match relation {
             Relation::Eq(c) => Some((c, c)),
             Relation::Range(low, high) => Some((low, high)),
-            Relation::Ne(_) => None,
+            Relation::Ne(_) | Relation::SomeBits(_) | Relation::NoBits(_) => None,
         };
         let cover = self.cover(other);
         match (ends(self), ends(other)) {
@@ -138,6 +178,8 @@ impl Relation {
             Relation::Range(i64::MIN, high) => Relation::greater(high),
             Relation::Range(low, i64::MAX) => Relation::less(low),
             Relation::Range(..) => None,
+            Relation::SomeBits(mask) => Some(Relation::NoBits(mask)),
+            Relation::NoBits(mask) => Some(Relation::SomeBits(mask)),
         }
     }
 }
@@ -150,6 +192,8 @@ impl fmt::Display for Relation {
             Relation::Range(i64::MIN, high) => write!(f, "<= {high}"),
             Relation::Range(low, i64::MAX) => write!(f, ">= {low}"),
             Relation::Range(low, high) => write!(f, "in {low}..={high}"),
+            Relation::SomeBits(mask) => write!(f, "& {mask} != 0"),
+            Relation::NoBits(mask) => write!(f, "& {mask} == 0"),
         }
     }
 }
@@ -173,6 +217,7 @@ mod tests {
         let mut relations = vec![];
         for c in -2..=2 {
             relations.extend([Relation::Eq(c), Relation::Ne(c)]);
+            relations.extend([Relation::SomeBits(c + 3), Relation::NoBits(c + 3), Relation::SomeBits(-1)]);
             for low in edge(c) {
                 for high in edge(c + 1) {
                     if low <= high {

@@ -58,6 +58,7 @@ fn of_ground(ground: Ground) -> &'static str {
         Ground::DroppedElements => "the destructor frees the elements one by one, this method does not",
         Ground::EmptiedMember => "the class alone owns what the field holds, and this method has used it",
         Ground::Unlinked => "other code frees what it takes out of this list",
+        Ground::OnlyListed => "only this list leads to such structures",
         Ground::NeverFreed => "nothing in the program frees such a structure",
         Ground::LeftStructure => "other functions that free these fields free the structure as well",
     }

@@ -46,13 +46,26 @@ impl Keys {
         Some(facts)
     }
 
-    /// A value of which some bit is set is not zero.
+    /// What a fact about some bits of a value says of the value: `(flags & 4) != 0`.
     fn of_masked(&self, (key, relation): Fact) -> Option<Fact> {
-        match self.get(key) {
-            Key::Binary(BinaryOp::And | BinaryOp::LShr, value, _) if relation.implies(Relation::NONZERO) => {
-                Some((value, Relation::NONZERO))
-            }
-            _ => None,
+        let Key::Binary(op, of, number) = self.get(key) else { return None };
+        let (value, mask) = match (op, self.get(of)) {
+            // A bit field.
+            (BinaryOp::And, Key::Binary(BinaryOp::LShr, value, by)) => (value, shifted_mask(number, by)),
+            (BinaryOp::And, _) => (of, Some(number)),
+            (BinaryOp::LShr, _) => (of, shifted_mask(-1, number)),
+            _ => return None,
+        };
+        let is_only_bit = op == BinaryOp::And && number.count_ones() == 1;
+        let is_some = match relation {
+            Relation::ZERO => Some(false),
+            Relation::Ne(excluded) if is_only_bit && excluded == number => Some(false),
+            _ => relation.implies(Relation::NONZERO).then_some(true),
+        };
+        match (mask, is_some?) {
+            (Some(mask), is_some) => Some((value, Relation::bits(mask, is_some))),
+            (None, true) => Some((value, Relation::NONZERO)),
+            (None, false) => None,
         }
     }
 
@@ -231,6 +244,13 @@ impl Keys {
 
 fn is_true(body: &Body, operand: Operand) -> bool {
     matches!(body.constant(operand), Some(Constant::Int { value: 1, .. }))
+}
+
+/// The bits of a value that a mask leaves of it once it is shifted to the right.
+fn shifted_mask(mask: i64, by: i64) -> Option<i64> {
+    let by = u32::try_from(by).ok().filter(|by| *by < i64::BITS)?;
+    let shifted = mask << by;
+    (shifted >> by == mask && mask != 0).then_some(shifted)
 }
 
 /// The truth value behind a chain of widenings, as `__builtin_expect` and stored comparisons make them.

@@ -42,8 +42,12 @@ pub(crate) fn keep_shared(facts: &mut FactList, other: &FactList, apart: &Apart)
     let (mut kept, mut changed) = (alike, false);
     for at in alike..facts.len() {
         let (key, relation) = facts[at];
-        let same = keys.iter().enumerate().filter(|(_, k)| **k == key);
-        let both = same.map(|(at, _)| other[at].1).find_map(|r| apart.cover(key, relation, r));
+        let same = || keys.iter().enumerate().filter(|(_, k)| **k == key).map(|(at, _)| other[at].1);
+        // Of several facts about one value, the one that says as much.
+        let both = match same().any(|known| known == relation) {
+            true => Some(relation),
+            false => same().find_map(|known| apart.cover(key, relation, known)),
+        };
         changed |= both != Some(relation);
         if let Some(both) = both {
             facts[kept] = (key, both);
@@ -87,6 +91,7 @@ pub(crate) fn shifted(relation: Relation, by: i64) -> Option<Relation> {
             let high = if high == i64::MAX { high } else { high.checked_add(by)? };
             Some(Relation::Range(low, high))
         }
+        Relation::SomeBits(_) | Relation::NoBits(_) => None,
     }
 }
 

@@ -72,10 +72,11 @@ impl<'a> FullBefore<'a> {
             Sign::FailedRenewal => Some(Ground::FailedRenewal),
             Sign::Clears => self.is_cleared_alone(function, found).then_some(Ground::ClearedWhole),
             Sign::SetsUp => None,
-            Sign::None if rules.applies(Rule::SetUpMethods, is_first()) => None,
-            Sign::None if rules.applies(Rule::NewStructures, found.is_new) => None,
-            Sign::None if found.is_emptied => self.by_emptying(function, found, holder),
+            Sign::None | Sign::Asked if rules.applies(Rule::SetUpMethods, is_first()) => None,
+            Sign::None | Sign::Asked if rules.applies(Rule::NewStructures, found.is_new) => None,
+            Sign::None | Sign::Asked if found.is_emptied => self.by_emptying(function, found, holder),
             Sign::None => self.by_filling(function, found, holder),
+            Sign::Asked => self.by_filling(function, found, holder).or_else(|| self.by_question(found)),
         }
     }
 
@@ -108,6 +109,12 @@ impl<'a> FullBefore<'a> {
         rules.applies(Rule::NulledFields, is_older).then_some(Ground::NulledInUse)
     }
 
+    /// For a field that the function has found full on some path to where it fills it.
+    fn by_question(&self, found: &Filled) -> Option<Ground> {
+        let is_owned = self.table.is_freed(&found.slot) && !found.asks_sibling;
+        self.world.config.rules.applies(Rule::FoundFull, is_owned).then_some(Ground::FoundFull)
+    }
+
     /// For a field that is filled again.
     fn by_filling(&mut self, function: FuncId, found: &Filled, holder: Holder) -> Option<Ground> {
         let (program, rules, slot) = (self.world.program, &self.world.config.rules, found.slot);
@@ -126,9 +133,8 @@ impl<'a> FullBefore<'a> {
         if rules.applies(Rule::ConstructedFields, by_class) {
             return Some(Ground::Constructed);
         }
-        let by_sisters = !found.asks_sibling
-            && self.sisters.free_first(function, found.of.0, found.of.1)
-            && !self.holders.is_given_new(function, holder, slot.0);
+        let free_first = found.is_careful || self.sisters.free_first(function, found.of.0, found.of.1);
+        let by_sisters = !found.asks_sibling && free_first && !self.holders.is_given_new(function, holder, slot.0);
         if rules.applies(Rule::SisterFields, by_sisters) {
             return Some(Ground::SistersFreeFirst);
         }

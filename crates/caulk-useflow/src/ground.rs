@@ -63,6 +63,8 @@ pub enum Ground {
     EmptiedMember,
     /// Other code frees what it takes out of this list.
     Unlinked,
+    /// Only a list leads to such a structure.
+    OnlyListed,
     /// Nothing in the program frees such a structure.
     NeverFreed,
     /// Other functions that free these fields free the structure as well.

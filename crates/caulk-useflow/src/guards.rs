@@ -218,6 +218,7 @@ fn class_of(view: &mut View<'_>, exit: InstId, value: Operand, alternative: &Alt
         Relation::Eq(_) => 0,
         Relation::Range(..) => 1,
         Relation::Ne(_) => 2,
+        Relation::SomeBits(_) | Relation::NoBits(_) => 3,
     });
     match best {
         Some(relation) => ResultClass::Known(only_constant(view.body, value, relation).unwrap_or(relation)),

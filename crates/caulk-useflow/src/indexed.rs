@@ -3,7 +3,10 @@
 //! The table of values has one place for all elements of an array and for all that is in them. Which field of an element is meant only
 //! the instruction tells that computes its address.
 
+use std::ops::Range;
+
 use caulk_ir::{AddressStep, Inst, Operand};
+use caulk_memory::Offset;
 use caulk_program::TypeId;
 
 use crate::function::View;
@@ -25,6 +28,32 @@ pub(crate) fn field_of_loaded(view: &View<'_>, value: Operand) -> Option<Slot> {
         Inst::Cast { value, .. } => field_of_loaded(view, *value),
         _ => None,
     }
+}
+
+/// The bytes, from the start of what the address leads into, that an array lies in which is a part of a structure: an element whose index is
+/// not known is none of the other fields.
+pub(crate) fn array_of_address(view: &View<'_>, address: Operand) -> Option<Range<i64>> {
+    let mut parts = Vec::new();
+    let mut at = address;
+    while let Some(Inst::Address { base, steps }) = at.value().map(|inst| &view.body.insts[inst]) {
+        parts.push(steps);
+        at = *base;
+    }
+    let Offset::Known(mut offset) = view.values.of_operand(at)?.offset else { return None };
+    let mut array = None;
+    for step in parts.into_iter().rev().flatten() {
+        match *step {
+            AddressStep::Field { ty, offset: field } => {
+                offset += i64::try_from(field).ok()?;
+                let fields = &view.program.type_info(resolved(view, ty)).fields;
+                let size = fields.iter().filter(|f| f.offset == field).map(|f| f.size).max()?;
+                array = Some(offset..offset.checked_add(i64::try_from(size).ok()?)?);
+            }
+            AddressStep::Bytes { offset: bytes, .. } => offset += bytes,
+            AddressStep::Index { .. } => return array,
+        }
+    }
+    None
 }
 
 /// Offsets of the fields of a structure that a function steps into anywhere, those of elements too.

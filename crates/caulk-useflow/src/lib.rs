@@ -76,6 +76,7 @@ mod contract;
 mod exceptions;
 mod library;
 mod library_throws;
+mod listed;
 mod targets;
 mod variadic;
 

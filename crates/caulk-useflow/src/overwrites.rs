@@ -50,6 +50,8 @@ pub(crate) enum Sign {
     /// It puts the structure into its first state, or is likely to.
     SetsUp,
     None,
+    /// Some path to the store has found the field not null, and does not free it.
+    Asked,
     /// It clears a structure of which it frees other fields.
     Clears,
     /// It has found the field not null.
@@ -76,6 +78,8 @@ pub(crate) struct Filled {
     pub(crate) is_named: bool,
     /// The function compares what it held with something.
     pub(crate) is_compared: bool,
+    /// The function frees another field of the very structure before it fills it again.
+    pub(crate) is_careful: bool,
     pub(crate) manner: Manner,
 }
 
@@ -151,7 +155,8 @@ fn filled_by(
     let Some(body) = world.program.body(function) else { return Vec::new() };
     let summary_of = |f: FuncId| Some(analysis.summary(f));
     let mut summarizer = Summarizer::new(world, function, &body, &summary_of, analysis.special(function));
-    let mut found = Vec::new();
+    let mut found: Vec<Filled> = Vec::new();
+    let mut bases = Vec::new();
     let rules = &world.config.rules;
     let mut cells = Vec::new();
     if uses_owned {
@@ -192,11 +197,27 @@ fn filled_by(
             Manner::FreesFirst => false,
         };
         let is_compared = summarizer.is_compared(cell);
-        let found_here =
-            Filled { slot, of, asks_sibling, is_emptied, frees_siblings, is_new, is_named, is_compared, manner };
+        let is_careful = manner == Manner::FreesFirst && !is_emptied;
+        let found_here = Filled {
+            slot,
+            of,
+            asks_sibling,
+            is_emptied,
+            frees_siblings,
+            is_new,
+            is_named,
+            is_compared,
+            is_careful,
+            manner,
+        };
         if !found.contains(&found_here) {
             found.push(found_here);
+            bases.push(cell.base);
         }
+    }
+    let careful: Vec<ValueId> = found.iter().zip(&bases).filter(|(f, _)| f.is_careful).map(|(_, base)| *base).collect();
+    for (filled, base) in found.iter_mut().zip(&bases) {
+        filled.is_careful |= careful.contains(base);
     }
     found
 }
@@ -379,7 +400,7 @@ fn sign(summarizer: &mut Summarizer<'_>, cell: Cell, store: InstId, is_freed: bo
     }
     let is_asked = !clears && !summarizer.is_compared(cell) && summarizer.may_be_full_at(cell, store);
     if summarizer.view.config.rules.applies(Rule::AskedFields, is_asked) {
-        return Sign::None;
+        return Sign::Asked;
     }
     let is_whole = initialises(&summarizer.view, cell);
     if summarizer.view.config.rules.applies(Rule::WholeInitialisers, is_whole) {

@@ -153,7 +153,7 @@ fn whole_program(program: &Program, models: &Models, config: &UseflowConfig, mut
     let careless =
         config.rules.all(Rule::CarelessSetters, || careless_setters(&world, &analysis, &table, &flows, &of_slots));
     of_slots.extend(careless);
-    of_slots.extend(config.rules.all(Rule::UnlinkedNodes, || left_nodes(&analysis)));
+    of_slots.extend(config.rules.all(Rule::UnlinkedNodes, || left_nodes(program, &config.rules, &analysis)));
     let private =
         config.rules.all(Rule::PrivateFields, || lost_with_structures(&world, &analysis, &table, &flows, &of_slots));
     of_slots.extend(private);

@@ -3,6 +3,7 @@
 use caulk_ir::{BlockId, Inst, InstId};
 use caulk_memory::{Cell, Class, Offset, Relation, ValueNode};
 use caulk_program::FuncId;
+use caulk_summary::{Action, Destination, Subject};
 use smallvec::SmallVec;
 
 use crate::fact_list::learn;
@@ -150,10 +151,24 @@ impl View<'_> {
             return false;
         }
         if !self.initial.contains_key(&cell) {
-            let initial = Initial::new(self.body, &self.homes, |inst| self.writes_cell(inst, cell));
+            // What was freed nobody reads again: it writes nothing that a caller could ask for.
+            let may_write = |inst| !self.only_frees(inst) && self.writes_cell(inst, cell);
+            let initial = Initial::new(self.body, &self.homes, may_write);
             self.initial.insert(cell, initial);
         }
         self.initial[&cell].holds(here)
+    }
+
+    /// Whether a call does nothing but free its argument: `free(p)`.
+    fn only_frees(&self, inst: InstId) -> bool {
+        let frees = |action: &Action| match (&action.subject, &action.to) {
+            (Subject::Value(path), Destination::Free { .. }) => path.steps.is_empty(),
+            _ => false,
+        };
+        let Some(site) = self.program.call_site(self.id, inst) else { return false };
+        let is_library = !self.program.targets(site).iter().any(|target| self.program.has_body(*target));
+        let actions = self.calls[inst].as_ref().map(|effect| &effect.summary.actions);
+        is_library && actions.is_some_and(|actions| !actions.is_empty() && actions.iter().all(frees))
     }
 
     /// Finds the values that are used after the memory they were read from may have been written.

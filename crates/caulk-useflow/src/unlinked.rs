@@ -5,8 +5,8 @@
 
 use caulk_ir::{CompareOp, Inst, InstId, Operand, Type, VarId};
 use caulk_memory::{Cell, Offset, ValueId, ValueNode};
-use caulk_program::{FuncId, GlobalVarId, TypeId};
-use caulk_rules::Rule;
+use caulk_program::{FuncId, GlobalVarId, Program, TypeId};
+use caulk_rules::{Rule, Rules};
 use caulk_summary::{Destination, Event, Subject};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ use crate::candidate::{Candidate, Loss};
 use crate::function::View;
 use crate::ground::Ground;
 use crate::history::NONE;
+use crate::listed::{Listed, is_place_in_list};
 use crate::propagate::{Propagation, Start};
 use crate::schedule::Analysis;
 use crate::slots::Slot;
@@ -28,6 +29,8 @@ pub struct Unlink {
     /// The field that links nodes.
     pub link: Slot,
     pub place: PointedBy,
+    /// The node says itself what points to it: `*node->before = node->next`, as the macros of `sys/queue.h` have it.
+    pub by_itself: bool,
     /// The variable that holds the node.
     pub variable: Option<VarId>,
     pub end: End,
@@ -59,7 +62,12 @@ impl Summarizer<'_> {
         let rules = &self.view.config.rules;
         let is_cursor = |taken: &Taken| rules.applies(Rule::ListCursors, is_put_back(&self.view, taken));
         let stores: Vec<Taken> = stores.filter(|taken| !is_cursor(taken)).collect();
-        stores.into_iter().filter_map(|taken| self.follow_taken(&taken)).collect()
+        // Its neighbours on both sides forget it, one after the other.
+        let is_again =
+            |at: usize| stores[at + 1..].iter().any(|later| later.by_itself && later.node == stores[at].node);
+        let again: Vec<bool> = (0..stores.len()).map(|at| stores[at].by_itself && is_again(at)).collect();
+        let stores = stores.into_iter().zip(again).filter(|(_, again)| !again).map(|(taken, _)| taken);
+        stores.collect::<Vec<_>>().into_iter().filter_map(|taken| self.follow_taken(&taken)).collect()
     }
 
     fn follow_taken(&mut self, taken: &Taken) -> Option<Unlink> {
@@ -81,7 +89,26 @@ impl Summarizer<'_> {
         }
         let is_left = !flow.exits.is_empty()
             && flow.exits.iter().all(|exit| matches!(self.ownership(exit, None), Ownership::Leaked));
-        (is_left && !is_taken).then(|| taken.unlink(variable))
+        let is_held = || taken.by_itself && self.is_held_besides(taken);
+        (is_left && !is_taken && !is_held()).then(|| taken.unlink(variable))
+    }
+
+    /// Whether something besides the list held a node before it was taken out: the place it was read from, or one that it was stored to.
+    fn is_held_besides(&self, taken: &Taken) -> bool {
+        let view = &self.view;
+        let is_node = |operand: &Operand| view.values.of_operand(*operand).is_some_and(|at| at.base == taken.node);
+        let is_stored = view.body.insts.values().any(|inst| match inst {
+            Inst::Store { ty: Type::Ptr, value, address, .. } => is_node(value) && !is_node(address),
+            _ => false,
+        });
+        let is_read_elsewhere = match view.values.node(taken.node) {
+            ValueNode::Load(base, offset) => {
+                let slot = view.values.own_field(Cell { base, offset });
+                !slot.is_some_and(|slot| is_place_in_list(view.program, slot, taken.link.0))
+            }
+            _ => false,
+        };
+        is_stored || is_read_elsewhere
     }
 
     /// All values that are the node where it is taken out: it may have been read several times from what pointed to it.
@@ -94,9 +121,13 @@ impl Summarizer<'_> {
         };
         let is_node = |inst: InstId| {
             let cell = view.values.of_inst(inst);
-            cell.is_some_and(|cell| cell.base == taken.node && cell.offset == Offset::ZERO)
+            // Links lead into the middle of the structures that they lie in.
+            cell.is_some_and(|cell| cell.base == taken.node && (cell.offset == Offset::ZERO || taken.by_itself))
         };
-        let loads = view.body.insts.iter().filter(|(_, kind)| matches!(kind, Inst::Load { .. })).map(|(inst, _)| inst);
+        let is_name = |kind: &Inst| {
+            matches!(kind, Inst::Load { .. }) || (taken.by_itself && matches!(kind, Inst::Address { .. }))
+        };
+        let loads = view.body.insts.iter().filter(|(_, kind)| is_name(kind)).map(|(inst, _)| inst);
         let again = loads.filter(|inst| *inst != taken.name && is_before(*inst) && is_node(*inst));
         // The list was gone through to find it: `while (*link != node) link = &(*link)->next;`.
         let sought = view.body.insts.values().filter_map(|kind| match kind {
@@ -161,11 +192,13 @@ struct Taken {
     name: InstId,
     link: Slot,
     place: PointedBy,
+    by_itself: bool,
 }
 
 impl Taken {
     fn unlink(&self, variable: Option<VarId>) -> Unlink {
-        Unlink { store: self.store, link: self.link, place: self.place, variable, end: End::Left }
+        let (by_itself, end) = (self.by_itself, End::Left);
+        Unlink { store: self.store, link: self.link, place: self.place, by_itself, variable, end }
     }
 }
 
@@ -180,11 +213,33 @@ fn taken(view: &View<'_>, store: InstId) -> Option<Taken> {
     let name = node_of(view, at)?;
     let cell = view.values.of_operand(address)?;
     let holds_node = view.values.node(from.base) == ValueNode::Load(cell.base, cell.offset);
-    if !(holds_node || is_step_behind(view, cell, from)) {
+    let by_itself = !holds_node && view.config.rules.applies(Rule::OwnLinks, unlinks_itself(view, cell, from, link));
+    if !(holds_node || by_itself || is_step_behind(view, cell, from)) {
         return None;
     }
-    let place = place_of(view, cell, link)?;
-    Some(Taken { store, node: from.base, name, link, place })
+    let place = if by_itself { PointedBy::Link } else { place_of(view, cell, link)? };
+    Some(Taken { store, node: from.base, name, link, place, by_itself })
+}
+
+/// Whether a cell is what a node says to point to it: `*node->before`, of the link that leads on from the node, or `node->before->next`.
+fn unlinks_itself(view: &View<'_>, cell: Cell, from: Cell, link: Slot) -> bool {
+    let ValueNode::Load(node, Offset::Known(back)) = view.values.node(cell.base) else { return false };
+    let Offset::Known(next) = from.offset else { return false };
+    let Ok(back) = u64::try_from(back - next + link.1 as i64) else { return false };
+    let types = view.program.types();
+    let (forward, backward) = (types.spot(link.0, link.1), types.spot(link.0, back));
+    let (Some(on), Some(before)) = (types.field(forward), types.field(backward)) else { return false };
+    node == from.base
+        && forward.ty == backward.ty
+        && on.target == before.target
+        && match before.pointee.depth {
+            2 => cell.offset == Offset::ZERO,
+            1 => {
+                before.offset != on.offset
+                    && (cell.offset == from.offset || cell.offset == Offset::Known(forward.offset as i64))
+            }
+            _ => false,
+        }
 }
 
 /// Whether what held the node is a cursor for a while: it gets back what it held before the loop that the node is taken out in.
@@ -206,10 +261,12 @@ fn is_put_back(view: &View<'_>, taken: &Taken) -> bool {
     })
 }
 
-/// A field by which structures of one type are linked to each other.
+/// A field by which structures of one type are linked to each other, be it in a part of them; or parts of one type that lie in them.
 fn is_link(view: &View<'_>, slot: Slot) -> bool {
-    let fields = &view.program.type_info(slot.0).fields;
-    fields.iter().any(|f| f.offset == slot.1 && f.pointee.depth == 1 && f.target == Some(slot.0))
+    let types = view.program.types();
+    let spot = types.spot(slot.0, slot.1);
+    let is_own = |target| target == slot.0 || target == spot.ty;
+    types.field(spot).is_some_and(|field| field.pointee.depth == 1 && field.target.is_some_and(is_own))
 }
 
 /// The pointer to a structure that the address of a field is computed from.
@@ -262,7 +319,7 @@ fn walks_links(view: &View<'_>, phi: InstId, link: Slot) -> bool {
 }
 
 /// Candidates of nodes that are unlinked and left, where other code frees what it unlinks there.
-pub(crate) fn left_nodes(analysis: &Analysis) -> Vec<Candidate> {
+pub(crate) fn left_nodes(program: &Program, rules: &Rules, analysis: &Analysis) -> Vec<Candidate> {
     let mut freed: FxHashSet<(Slot, PointedBy)> = FxHashSet::default();
     let mut made: FxHashMap<TypeId, (FuncId, u32)> = FxHashMap::default();
     for (function, report) in analysis.reports.iter() {
@@ -271,17 +328,27 @@ pub(crate) fn left_nodes(analysis: &Analysis) -> Vec<Candidate> {
             made.entry(*ty).or_insert((function, *line));
         }
     }
+    let listed = Listed::new(program, analysis);
     let is_freed_elsewhere = |u: &Unlink| match u.place {
+        PointedBy::Link if u.by_itself && !listed.is_led_to_by_one_list(u.link.0) => false,
         // The position of a node in the list does not matter for its outcome.
         PointedBy::Link => freed.iter().any(|(link, _)| *link == u.link),
         place => freed.contains(&(u.link, place)),
     };
     let mut candidates = Vec::new();
     for (function, report) in analysis.reports.iter() {
-        for unlink in report.unlinks.iter().filter(|u| u.end == End::Left && is_freed_elsewhere(u)) {
+        for unlink in report.unlinks.iter().filter(|u| u.end == End::Left) {
             let Some(origin) = made.get(&unlink.link.0) else { continue };
+            let is_only_listed = || unlink.by_itself && listed.is_only_in_one_list(unlink.link.0);
+            let ground = match is_freed_elsewhere(unlink) {
+                true => Ground::Unlinked,
+                false if rules.is_on(Rule::OnlyListed) && rules.applies(Rule::OnlyListed, is_only_listed()) => {
+                    Ground::OnlyListed
+                }
+                false => continue,
+            };
             let is_counted = analysis.survey.counted.contains_key(&unlink.link.0);
-            let ground = (!is_counted).then_some(Ground::Unlinked);
+            let ground = (!is_counted).then_some(ground);
             let loss = Loss::Unlinked(unlink.link);
             let found = Candidate::of_structure(function, unlink.store, loss, *origin, ground);
             candidates.push(Candidate { variable: unlink.variable, ..found });

@@ -49,8 +49,9 @@ pub(crate) fn blanked(text: &str) -> String {
                 continue;
             }
             (At::Quote(_), '\\') => {
-                characters.next();
-                out.push_str("  ");
+                // A text that goes on in the next line.
+                let is_continued = characters.next() == Some('\n');
+                out.push_str(if is_continued { " \n" } else { "  " });
                 continue;
             }
             (At::Quote(quote), c) if c == quote || c == '\n' => {
@@ -292,6 +293,8 @@ void two(void) { }
         let blank = blanked(TEXT);
         assert_eq!(blank.lines().count(), TEXT.lines().count());
         assert_eq!(blank.lines().nth(7), Some("    char c =    ;     "));
+        let continued = "a = \"one \\\n two\";\nfree(a);\n";
+        assert_eq!(blanked(continued).lines().nth(2), Some("free(a);"));
     }
 
     #[test]

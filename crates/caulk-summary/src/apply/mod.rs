@@ -110,8 +110,9 @@ pub trait Domain {
     /// Whether what a callee does under a guard happens on a path.
     fn decide_guard(&mut self, path: &Self::Path, guard: &Guard) -> Decision<Self::Condition>;
 
-    /// Whether a callee that frees what leads to the object does not get to it.
-    fn is_left_inside(&mut self, path: &Self::Path, action: &Action, deep: &Depth) -> bool;
+    /// Whether a callee that frees what leads to the object does not get to it. `is_spared`: it says when it frees the object itself, and that it
+    /// does not.
+    fn is_left_inside(&mut self, path: &Self::Path, action: &Action, deep: &Depth, is_spared: bool) -> bool;
 
     /// Changes a path by what an action does to the object.
     fn change(&mut self, path: &mut Self::Path, role: Role, action: &Action, effect: Effect<'_>);
@@ -175,6 +176,7 @@ fn go_on<D: Domain>(
     others: &mut Paths<D::Path>,
 ) -> bool {
     let mut lingers = false;
+    let mut is_spared = false;
     for step in first..Role::ORDER.len() * actions.len() {
         let (role, index) = (Role::ORDER[step / actions.len()], step % actions.len());
         let action = &actions[index];
@@ -189,12 +191,12 @@ fn go_on<D: Domain>(
             continue;
         }
         match domain.decide(path, role, action) {
-            Decision::No => {}
-            Decision::Yes => perform(domain, path, role, action),
+            Decision::No => is_spared |= is_release_of_object(role, action),
+            Decision::Yes => perform(domain, path, role, action, is_spared),
             Decision::If(condition, otherwise) => {
                 let mut taken = path.clone();
                 if domain.assume(&mut taken, condition) {
-                    perform(domain, &mut taken, role, action);
+                    perform(domain, &mut taken, role, action, is_spared);
                     if !D::FOLLOWS_SPLIT || go_on(domain, actions, step + 1, &mut taken, others) {
                         others.push(taken);
                     }
@@ -203,6 +205,7 @@ fn go_on<D: Domain>(
                     return false;
                 }
                 domain.pass_by(path, action);
+                is_spared |= is_release_of_object(role, action);
             }
             Decision::Hidden(condition) => match domain.perform_unseen(path, role, action, condition, others) {
                 Unseen::GoesOn => {}
@@ -214,11 +217,19 @@ fn go_on<D: Domain>(
     !lingers
 }
 
-/// An action happens.
-pub fn perform<D: Domain>(domain: &mut D, path: &mut D::Path, role: Role, action: &Action) {
+/// Whether an action frees the object itself where something that the caller gives says so.
+fn is_release_of_object(role: Role, action: &Action) -> bool {
+    let is_told = matches!(action.guard, Guard::ByArgument(..));
+    role == Role::Object && is_told && matches!(action.to, Destination::Free { .. })
+}
+
+/// An action happens. `is_spared`: the callee does not free the object itself.
+pub fn perform<D: Domain>(domain: &mut D, path: &mut D::Path, role: Role, action: &Action, is_spared: bool) {
     let effect = match (&action.to, role) {
         (Destination::Renew, _) => return,
-        (Destination::Free { deep }, Role::Holder) if domain.is_left_inside(path, action, deep) => Effect::LeftInside,
+        (Destination::Free { deep }, Role::Holder) if domain.is_left_inside(path, action, deep, is_spared) => {
+            Effect::LeftInside
+        }
         // What else was done to what a holder holds is not known.
         (Destination::Free { .. }, _) => Effect::Freed,
         (Destination::Unknown, Role::Object) => Effect::Escaped,

@@ -12,6 +12,8 @@ struct Words {
     is_left_inside: bool,
     is_in_itself: bool,
     lingers: bool,
+    /// What an argument decides does not happen.
+    is_excluded: bool,
     follows_all: bool,
     cases: usize,
 }
@@ -101,12 +103,13 @@ impl Domain for Words {
         match guard {
             Guard::ByResult(..) => Decision::If(true, Some(false)),
             Guard::Always => Decision::Yes,
+            Guard::ByArgument(..) if self.is_excluded => Decision::No,
             _ => Decision::Hidden(None),
         }
     }
 
-    fn is_left_inside(&mut self, _: &Path, _: &Action, _: &Depth) -> bool {
-        self.is_left_inside
+    fn is_left_inside(&mut self, _: &Path, _: &Action, _: &Depth, is_spared: bool) -> bool {
+        self.is_left_inside || is_spared
     }
 
     fn change(&mut self, path: &mut Path, role: Role, _: &Action, effect: Effect<'_>) {
@@ -130,7 +133,7 @@ impl Domain for Words {
         others: &mut Paths<Path>,
     ) -> Unseen {
         let mut taken = path.clone();
-        perform(self, &mut taken, role, action);
+        perform(self, &mut taken, role, action, false);
         others.push(taken);
         if self.lingers { Unseen::Lingers } else { Unseen::Ends }
     }
@@ -196,6 +199,15 @@ fn the_object_comes_before_its_holder() {
     assert_eq!(paths(Words::default(), vec![holder.clone()]), ["Holder Freed"]);
     let own = action(0, FREE, Guard::Always);
     assert_eq!(paths(words(), vec![holder, own]), ["Object Freed"]);
+}
+
+#[test]
+fn what_a_callee_surely_does_not_free_is_left_in_what_it_frees() {
+    let given = Guard::ByArgument(AccessPath::root(PathRoot::Param(1)), Relation::NONZERO);
+    let actions = |guard| vec![action(0, FREE, guard), action(1, FREE, Guard::Always)];
+    let words = || Words { is_excluded: true, ..Words::default() };
+    assert_eq!(paths(words(), actions(given)), ["Holder LeftInside"]);
+    assert_eq!(paths(words(), actions(Guard::Opaque)), ["Object Freed"]);
 }
 
 #[test]

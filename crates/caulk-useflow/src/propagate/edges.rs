@@ -204,9 +204,9 @@ impl Propagation<'_, '_> {
             self.forget_loop_values(to, current);
             self.leave_iteration(to, current);
         }
-        for (key, relation) in phi_facts {
-            current.facts.retain(|f| f.0 != key);
-            learn(&mut current.facts, (key, relation), max);
+        current.facts.retain(|fact| phi_facts.iter().all(|learnt| learnt.0 != fact.0));
+        for fact in phi_facts {
+            learn(&mut current.facts, fact, max);
         }
         let liveness = self.view.liveness();
         let (body, homes) = (self.view.body, &self.view.homes);
@@ -306,6 +306,10 @@ impl Propagation<'_, '_> {
                 if !known.is_empty() {
                     return known;
                 }
+                let bits = self.facts_of_bits(value, key, current);
+                if !bits.is_empty() {
+                    return bits;
+                }
                 match self.view.evident(value) {
                     Some(relation) => FactList::from_slice(&[(key, relation)]),
                     None => match self.truth(value, current) {
@@ -354,6 +358,37 @@ impl Propagation<'_, '_> {
             (false, true) => Some(is_negated),
             _ => None,
         }
+    }
+
+    /// `flags | 4` has that bit, and the others as `flags` has them.
+    fn facts_of_bits(&mut self, value: Operand, key: KeyId, current: &Alternative) -> FactList {
+        let known = self.known_bits(value, current, 0);
+        known.into_iter().map(|relation| (key, relation)).collect()
+    }
+
+    fn known_bits(&mut self, value: Operand, current: &Alternative, depth: usize) -> SmallVec<[Relation; 2]> {
+        let body = self.view.body;
+        let Some(Inst::Binary { op: op @ (BinaryOp::And | BinaryOp::Or), lhs, rhs, .. }) =
+            value.value().map(|inst| &body.insts[inst])
+        else {
+            return SmallVec::new();
+        };
+        let Some(by) = body.constant(*rhs).and_then(number_of) else { return SmallVec::new() };
+        let is_or = *op == BinaryOp::Or;
+        let same = if is_or { !by } else { by };
+        let from = self.view.keys.of_operand(body, &self.view.values, *lhs);
+        let of_left = current.facts.iter().filter(|fact| Some(fact.0) == from).map(|fact| fact.1);
+        let mut before: SmallVec<[Relation; 2]> = of_left.collect();
+        if depth < BOUNDS.bit_operations {
+            before.extend(self.known_bits(*lhs, current, depth + 1));
+        }
+        let kept = before.into_iter().filter_map(|known| match known {
+            Relation::Eq(number) => Some(Relation::Eq(if is_or { number | by } else { number & by })),
+            Relation::SomeBits(mask) if mask & !same == 0 => Some(known),
+            Relation::NoBits(mask) if mask & same != 0 => Some(Relation::NoBits(mask & same)),
+            _ => None,
+        });
+        kept.chain((!same != 0).then_some(Relation::bits(!same, is_or))).collect()
     }
 
     /// `n + 1` is one more than what is known of n: it tells "counted something" from "counted nothing".

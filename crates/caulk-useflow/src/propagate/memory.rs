@@ -10,13 +10,25 @@ use crate::alternative::{Alternative, Status};
 use crate::fact_list::learn;
 use crate::facts::{FactList, Key, KeyId, number_of};
 use crate::function::View;
+use crate::indexed::array_of_address;
 
 impl Propagation<'_, '_> {
     pub(super) fn load(&mut self, inst: InstId, address: Operand, ty: Type, current: &mut Alternative) {
         current.remove_name(inst);
         let Some(cell) = self.view.values.of_operand(address) else { return };
         let size = ty.bytes(8) as i64;
-        let holds = current.cells.iter().any(|held| held.base == cell.base && covers(cell.offset, size, held.offset));
+        let mut held = current.cells.iter().filter(|held| held.base == cell.base);
+        let holds = match cell.offset {
+            Offset::Any if current.cells.iter().any(|held| held.base == cell.base) => {
+                let array = array_of_address(&self.view, address);
+                let may_be_there = |at: Offset| match (&array, at) {
+                    (Some(array), Offset::Known(at)) => array.contains(&at),
+                    _ => true,
+                };
+                held.any(|held| may_be_there(held.offset))
+            }
+            _ => held.any(|held| covers(cell.offset, size, held.offset)),
+        };
         if holds {
             current.add_name(inst);
         }

@@ -218,9 +218,10 @@ impl Domain for OnCall<'_, '_, '_> {
         decide(&mut self.on_path(path), guard)
     }
 
-    fn is_left_inside(&mut self, path: &Alternative, action: &Action, deep: &Depth) -> bool {
+    fn is_left_inside(&mut self, path: &Alternative, action: &Action, deep: &Depth, is_spared: bool) -> bool {
+        let is_alone = is_spared && self.is_exact_holder(path, action);
         let holder = self.propagation.holder(self.inst, action).filter(|_| action.guard == Guard::Always);
-        holder.is_some_and(|holder| self.propagation.is_left_inside(deep, holder, path))
+        holder.is_some_and(|holder| is_alone || self.propagation.is_left_inside(deep, holder, path))
     }
 
     fn change(&mut self, path: &mut Alternative, role: Role, action: &Action, effect: Effect<'_>) {
@@ -286,7 +287,7 @@ impl Domain for OnCall<'_, '_, '_> {
         taken.rests_on_opaque |= !is_alias;
         taken.rests_on_unsure = !is_alias && action.guard == Guard::Unsure;
         condition.map(|fact| self.assume(&mut taken, fact));
-        perform(self, &mut taken, role, action);
+        perform(self, &mut taken, role, action, false);
         if is_alias {
             self.given_back.push(taken);
             return Unseen::GoesOn;

@@ -75,12 +75,17 @@ impl Caller for OnPath<'_, '_> {
             None => None,
         };
         let Some(key) = key else { return Answer::Unseen };
-        match self.current.facts.iter().find(|f| f.0 == key) {
-            Some((_, r)) if r.contradicts(relation) => Answer::Fails,
-            Some((_, r)) if r.implies(relation) => Answer::Holds,
-            // Others may have written there.
-            None if matches!(self.view.keys.get(key), Key::Loaded(_)) => Answer::Unseen,
-            _ => Answer::Open((key, relation), relation.negate().map(|other| (key, other))),
+        let known = || self.current.facts.iter().filter(|f| f.0 == key).map(|f| f.1);
+        if known().any(|r| r.contradicts(relation)) {
+            return Answer::Fails;
         }
+        if known().any(|r| r.implies(relation)) {
+            return Answer::Holds;
+        }
+        // Others may have written there.
+        if known().next().is_none() && matches!(self.view.keys.get(key), Key::Loaded(_)) {
+            return Answer::Unseen;
+        }
+        Answer::Open((key, relation), relation.negate().map(|other| (key, other)))
     }
 }

@@ -11,13 +11,13 @@ use caulk_summary::{Action, Destination, Subject};
 use super::Summarizer;
 
 impl Summarizer<'_> {
-    /// Drops what is said of a parameter that a C++ function declares to point to constant characters or numbers, and that it does
-    /// not store itself: that something below may keep it.
+    /// Drops what is said of a parameter that a function declares to point to constant characters or numbers, and that it does
+    /// not store itself: that something below may keep it. Containers of C often keep such keys, so there only what code below may do of which
+    /// nothing is known is dropped, as for functions that were not read.
     pub(super) fn drop_views(&mut self) {
         let info = self.view.program.function(self.view.id);
-        if !info.symbol.starts_with("_Z") {
-            return;
-        }
+        let is_cxx = info.symbol.starts_with("_Z");
+        let rule = if is_cxx { Rule::ConstViews } else { Rule::ConstTexts };
         let views: Vec<u32> = (0u32..)
             .zip(info.declaration.params.iter())
             .filter(|(index, param)| is_view(&param.pointee) && !self.is_stored_here(*index))
@@ -33,15 +33,16 @@ impl Summarizer<'_> {
         let is_kept_below = |action: &Action| {
             view(action).is_some()
                 && match &action.to {
-                    Destination::Keep | Destination::Unknown => true,
-                    Destination::Store(to) => action.guard.is_hidden() && to.root != PathRoot::Return,
+                    Destination::Unknown => true,
+                    Destination::Keep => is_cxx,
+                    Destination::Store(to) => is_cxx && action.guard.is_hidden() && to.root != PathRoot::Return,
                     Destination::Free { .. } | Destination::Renew => false,
                 }
         };
         let rules = &self.world.config.rules;
         let summary = &mut self.report.summary;
         let mut dropped: Vec<u32> = summary.actions.iter().filter(|a| is_kept_below(a)).filter_map(view).collect();
-        summary.actions.retain(|action| !rules.applies(Rule::ConstViews, is_kept_below(action)));
+        summary.actions.retain(|action| !rules.applies(rule, is_kept_below(action)));
         // Stage two finds them kept when it executes the function.
         dropped.retain(|index| !summary.actions.iter().any(|action| view(action) == Some(*index)));
         dropped.sort_unstable();
