@@ -62,6 +62,8 @@ impl Search<'_, '_> {
                 if let Some(least) = least {
                     self.machine.assume(state, unknown, least);
                 }
+            } else if is_pointer(*ty) && frame.is_tested_on_way_back(inst, header) && self.is_not_null(state, value) {
+                self.machine.assume(state, unknown, Relation::NONZERO);
             }
             let next = match self.only_sets_bits(inst, header) {
                 true if self.machine.pool.width(value) == self.machine.pool.width(unknown) => {
@@ -107,6 +109,11 @@ impl Search<'_, '_> {
             let numbers = machine.frame.numbers_of(phi)?;
             Some((*numbers.iter().min()?, *numbers.iter().max()?))
         })
+    }
+
+    fn is_not_null(&mut self, state: &State, value: TermId) -> bool {
+        let is_null = self.machine.relation(value, Relation::ZERO);
+        state.facts.implied(&self.machine.pool, is_null) == Some(false)
     }
 
     fn assume_between(&mut self, state: &mut State, value: TermId, low: i64, high: i64) {

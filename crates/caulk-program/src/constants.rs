@@ -7,10 +7,11 @@
 
 use caulk_ir::entity::Entity;
 use caulk_ir::{
-    Body, CallData, Callee, CompareOp, Constant, EntityVec, FunctionId, GlobalId, Inst, InstId, Linkage, Operand, Type,
+    Body, CallData, Callee, CastOp, CompareOp, Constant, EntityVec, FunctionId, GlobalId, Inst, InstId, Linkage,
+    Operand, Type,
 };
 use caulk_rules::{Rule, Rules};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::facts::{Facts, World};
 use crate::formulas::Formulas;
@@ -71,6 +72,7 @@ impl Constants {
             return;
         }
         put(body, known);
+        put_casts(body);
         let hooks = compared_hooks(body);
         if !hooks.is_empty() {
             put(body, hooks);
@@ -137,6 +139,34 @@ fn put(body: &mut Body, known: Vec<(InstId, Constant)>) {
             }
         });
     }
+}
+
+/// Puts numbers in place of casts of numbers: `return fail(e);` in a function that returns another type than `fail()`. Only what was put in
+/// place of a value before is cast so: clang itself folds the rest.
+fn put_casts(body: &mut Body) {
+    let mut folded: FxHashSet<InstId> = FxHashSet::default();
+    loop {
+        let casts = body.insts.iter().filter(|(id, _)| !folded.contains(id));
+        let known: Vec<(InstId, Constant)> =
+            casts.filter_map(|(id, inst)| Some((id, cast_number(body, inst)?))).collect();
+        if known.is_empty() {
+            return;
+        }
+        folded.extend(known.iter().map(|(id, _)| *id));
+        put(body, known);
+    }
+}
+
+/// The number that a cast of a number makes.
+fn cast_number(body: &Body, inst: &Inst) -> Option<Constant> {
+    let Inst::Cast { op, to: Type::Int(bits @ 1..=64), value, .. } = inst else { return None };
+    let Constant::Int { value: unsigned, .. } = body.constant(*value)? else { return None };
+    let wide = match op {
+        CastOp::SignExtend => body.constant(*value)?.as_signed()? as u64,
+        CastOp::ZeroExtend | CastOp::Truncate => unsigned,
+        _ => return None,
+    };
+    Some(Constant::Int { bits: *bits, value: wide & (u64::MAX >> (64 - *bits)) })
 }
 
 /// `if (hook != default_function)`: whether two functions known by name are the same.

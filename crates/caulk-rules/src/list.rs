@@ -81,7 +81,7 @@ rules! {
     OpaqueBlocks "opaque-blocks"
         "A block that a near callee may put into the caller's memory is followed as if it were there, because growable buffers are filled so."
     SoleResults "sole-results"
-        "A result that is sometimes a fresh block is followed as one where nothing but the result ever holds it, because only the caller can free it."
+        "A result, or an element of the array that is the result, that is sometimes a fresh block is followed as one where nothing else ever holds it, because only the caller can free it."
     CommonOutPointers "common-out-pointers"
         "A block that most functions behind a pointer may put into the caller's variable is followed, because handlers of one table report errors alike."
     CommonResults "common-results"

@@ -45,6 +45,8 @@ pub(crate) struct Bounds {
     pub first_fill_blocks: usize,
     /// Branches that are looked back over from a throw.
     pub throw_branches: usize,
+    /// Functions that only pass on what they are given, looked through from callee to callers.
+    pub passed_on: usize,
     /// Functions that a call with several targets is named after.
     pub named_callees: usize,
     // What summaries say.
@@ -155,6 +157,7 @@ pub(crate) const BOUNDS: Bounds = Bounds {
     flag_blocks: 6,
     first_fill_blocks: 8,
     throw_branches: 8,
+    passed_on: 16,
     named_callees: 2,
     case_conditions: 6,
     cases: 4,

@@ -12,12 +12,14 @@ use caulk_program::TypeId;
 use crate::function::View;
 use crate::slots::Slot;
 
-/// The field that an address inside of an element is, by its last step.
+/// The field that an address inside of an element is, by its last step. What an index leads to is an element of the field that the
+/// array is: `&names->text[i]` is in `text`.
 pub(crate) fn field_of_address(view: &View<'_>, address: Operand) -> Option<Slot> {
-    let Inst::Address { steps, .. } = &view.body.insts[address.value()?] else { return None };
-    match *steps.last()? {
-        AddressStep::Field { ty, offset } => Some((resolved(view, ty), offset)),
-        _ => None,
+    let Inst::Address { base, steps } = &view.body.insts[address.value()?] else { return None };
+    match steps.iter().rfind(|step| !matches!(step, AddressStep::Index { .. })) {
+        Some(AddressStep::Field { ty, offset }) => Some((resolved(view, *ty), *offset)),
+        Some(_) => None,
+        None => field_of_address(view, *base),
     }
 }
 

@@ -198,8 +198,11 @@ impl Receiver for Handed<'_, '_> {
             return;
         }
         let is_cut = self.summary.cut;
-        // A result that is sometimes a block of the caller's own, where nothing else ever holds that block.
-        let is_sole = || config.rules.is_on(Rule::SoleResults) && is_only_returned(self.summary, self.object.block);
+        // A result that is sometimes a block of the caller's own, where nothing else ever holds that block; or an element of such an array.
+        let is_sole = || {
+            config.rules.is_on(Rule::SoleResults)
+                && (is_element_of_result(to) || is_only_returned(self.summary, self.object.block))
+        };
         if is_callers_memory(to) && (!is_cut || is_out_pointer(to)) {
             self.follow(Rule::OpaqueBlocks);
         } else if action.guard == Guard::Opaque && !is_cut && is_sole() {
@@ -223,6 +226,12 @@ fn doubt_of(view: &View<'_>, id: AllocId, block: &caulk_summary::Alloc, summary:
 pub(crate) fn is_only_returned(summary: &Summary, block: AllocId) -> bool {
     let is_result = |to: &Destination| matches!(to, Destination::Store(path) if path.root == PathRoot::Return && path.steps.is_empty());
     summary.actions.iter().filter(|a| a.subject == Subject::Alloc(block)).all(|a| is_result(&a.to))
+}
+
+/// Whether a path is an element of the array that the function returns.
+fn is_element_of_result(path: &AccessPath) -> bool {
+    let is_element = |step: &caulk_memory::PathStep| step.offset == Offset::Any && step.field.is_none();
+    path.root == PathRoot::Return && matches!(path.steps.as_slice(), [only] if is_element(only))
 }
 
 /// Whether a path is in memory that the caller gives.

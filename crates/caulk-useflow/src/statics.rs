@@ -93,18 +93,22 @@ fn held_twice(view: &View<'_>) -> Vec<GlobalVarId> {
         .collect()
 }
 
-/// Whether a value is stored in memory other than a variable, or given to a call that keeps it.
+/// Whether a block, by any pointer to it or into it, is stored in memory other than a variable, or given to a call that keeps it.
 fn is_held_beside(view: &View<'_>, value: InstId, variable: GlobalVarId) -> bool {
     let is_beside = |address: Operand| {
         let cell = view.values.of_operand(address);
         let is_local = |cell: Cell| matches!(view.values.node(cell.base), ValueNode::Local(_) | ValueNode::Nothing);
         cell.is_some_and(|cell| !is_local(cell)) && variable_at(view, address) != Some(variable)
     };
+    let block = view.values.of_inst(value).map(|cell| cell.base);
+    let is_block = |operand: Operand| {
+        operand == value.into() || (block.is_some() && view.values.of_operand(operand).map(|cell| cell.base) == block)
+    };
     view.body.insts.iter().any(|(id, inst)| match inst {
-        Inst::Store { value: stored, address, .. } => *stored == value.into() && is_beside(*address),
+        Inst::Store { value: stored, address, .. } => is_block(*stored) && is_beside(*address),
         _ => inst.call().is_some_and(|call| {
             let mut arguments = (0..).zip(&call.args);
-            arguments.any(|(index, argument)| *argument == value.into() && keeps(view, id, index))
+            arguments.any(|(index, argument)| is_block(*argument) && keeps(view, id, index))
         }),
     })
 }

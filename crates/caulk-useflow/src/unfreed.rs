@@ -33,8 +33,8 @@ pub(crate) fn unfreed_structures(world: &World<'_>, analysis: &Analysis) -> Vec<
             if !is_end || types.destructed.contains(&released.ty) || types.may_be_part(world, function, released) {
                 continue;
             }
-            let is_never_freed = !types.maybe_ended.contains(&released.ty)
-                && !is_ended_by_caller(world, analysis, function, released.ty);
+            let is_never_freed =
+                !types.maybe_ended.contains(&released.ty) && !is_ended_by_caller(world, analysis, function, released);
             let is_left = || is_left_by_callers(world, analysis, function, released);
             if (is_never_freed && rules.applies(Rule::NeverFreed, true))
                 || (!is_never_freed && rules.applies(Rule::LeftStructures, is_left()))
@@ -83,7 +83,9 @@ impl StructureTypes {
     /// Whether what a function is given may be no block of its own. Where nothing calls it, the type tells.
     fn may_be_part(&self, world: &World<'_>, function: FuncId, released: &Released) -> bool {
         match world.program.callers(function).next() {
-            Some(_) => is_given_part(world, function, released.param),
+            Some(_) => {
+                givers(world, function, released.param).into_iter().any(|(f, param)| is_given_part(world, f, param))
+            }
             None => self.parts.contains(&released.ty),
         }
     }
@@ -94,6 +96,31 @@ fn is_given_others(world: &World<'_>, function: FuncId, param: u32) -> bool {
     let params = world.program.function(function).declaration.params.iter().enumerate();
     let mut others = params.filter(|(index, _)| *index != param as usize);
     others.any(|(_, param)| param.pointee.depth > 0 && param.pointee.target.is_some())
+}
+
+/// A function with its parameter, and all that only pass a parameter of their own on to it: `void drop(struct spec *s) { reset(s); }`. What
+/// `drop()` is given `reset()` is given.
+fn givers(world: &World<'_>, function: FuncId, param: u32) -> Vec<(FuncId, u32)> {
+    let program = world.program;
+    let mut found = vec![(function, param)];
+    let mut next = 0;
+    while let Some(&(callee, given)) = found.get(next)
+        && next < BOUNDS.passed_on
+    {
+        next += 1;
+        for caller in program.callers(callee) {
+            let Some(body) = program.body(caller) else { continue };
+            let sites = program.call_sites(caller).iter().filter(|site| program.targets(site).contains(&callee));
+            let arguments = sites.filter_map(|site| body.insts[site.inst].call()?.args.get(given as usize)?.value());
+            let own = arguments.filter_map(|argument| match body.insts[argument] {
+                Inst::Param { index, .. } => Some((caller, index)),
+                _ => None,
+            });
+            let new: Vec<(FuncId, u32)> = own.filter(|giver| !found.contains(giver)).collect();
+            found.extend(new);
+        }
+    }
+    found
 }
 
 /// Whether some caller gives a variable or a part of another structure.
@@ -131,13 +158,15 @@ fn is_left_by_callers(world: &World<'_>, analysis: &Analysis, function: FuncId, 
         f != function && slots(f).ended.contains(&released.ty) && common > 0 && 2 * common >= freed.len()
     };
     program.callers(function).next().is_some()
-        && !is_ended_by_caller(world, analysis, function, released.ty)
+        && !is_ended_by_caller(world, analysis, function, released)
         && program.functions().any(frees_as_much)
 }
 
-/// Whether a caller may free a structure of this type: it may well be the one that it gave, made by the caller itself.
-fn is_ended_by_caller(world: &World<'_>, analysis: &Analysis, function: FuncId, ty: TypeId) -> bool {
-    world.program.callers(function).any(|caller| analysis.reports[caller].slots.maybe_ended.contains(&ty))
+/// Whether a caller, or who gives the caller what it passes on, may free a structure of this type: it may well be the one that it gave, made
+/// by the caller itself.
+fn is_ended_by_caller(world: &World<'_>, analysis: &Analysis, function: FuncId, released: &Released) -> bool {
+    let may_end = |caller: FuncId| analysis.reports[caller].slots.maybe_ended.contains(&released.ty);
+    givers(world, function, released.param).into_iter().any(|(f, _)| world.program.callers(f).any(may_end))
 }
 
 /// Whether a function that frees fields of a structure leaves it unusable.

@@ -153,7 +153,7 @@ impl Summarizer<'_> {
         let is_owned = is_shared(&handed);
         let aliases = if object.is_opaque { aliases(&handed) } else { Aliases::None };
         let to_return = AccessPath::root(PathRoot::Return);
-        if !object.hidden && !self.view.is_over_budget() {
+        if !object.hidden && !self.may_be_argument(object) && !self.view.is_over_budget() {
             self.note_fresh_returns(object, &handed, &to_return, &absent.exits);
         }
         let exits: Vec<Exit> = handed.iter().map(|(exit, _)| exit.clone()).collect();
@@ -260,6 +260,17 @@ impl Summarizer<'_> {
                 !to.steps.is_empty() && matches!(action.guard, Guard::ByResult(..)) && is_replaced(to, &action.guard)
             }
             _ => false,
+        })
+    }
+
+    /// Whether the call may give back one of its arguments instead of the block, and nothing tells when: what is returned is a fresh block
+    /// only sometimes then, as `x = grow_if_full(x); return x;`.
+    fn may_be_argument(&self, object: &Fresh) -> bool {
+        let Some(effect) = self.view.calls[object.call].as_ref().filter(|_| object.is_opaque) else { return false };
+        let is_result = |to: &AccessPath| to.root == PathRoot::Return && to.steps.is_empty();
+        effect.summary.actions.iter().any(|action| {
+            matches!(&action.subject, Subject::Value(path) if path.steps.is_empty())
+                && matches!(&action.to, Destination::Store(to) if is_result(to))
         })
     }
 
