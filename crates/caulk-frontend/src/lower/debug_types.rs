@@ -212,6 +212,17 @@ impl<'m> Lowering<'m> {
         }
     }
 
+    /// Fills in the structure that a variable is. Constant addresses step into a global by numbers alone, so that nothing else would.
+    pub(crate) fn describe_variable(&mut self, ty: Ty<'m>, pointee: Pointee) {
+        let ty = innermost_element(ty);
+        let (0, Some(id)) = (pointee.depth, pointee.target) else { return };
+        let is_named = matches!(ty.kind(), TypeKind::Struct) && !ty.struct_name().is_empty();
+        if is_named && self.unit.structs[id].size == ty.size(self.module) {
+            self.bind(ty, id);
+        }
+        self.fill(id);
+    }
+
     fn find_by_name(&mut self, name: &str, size: u64) -> Option<StructId> {
         let plain = self.intern(without_template_arguments(name));
         let found = self.types.by_name.get(&plain)?;
