@@ -39,8 +39,8 @@ pub enum ObjectState {
 /// An object of the graph.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TrackedObject {
-    /// Made by this call of the function. One call may make several: they are numbered in the order in which paths met them.
-    Made(InstId, usize),
+    /// Made by this call of the function.
+    Made(InstId),
     /// Older than the call: where the function finds it.
     Older(InputPlace),
 }
@@ -108,7 +108,7 @@ impl Machine<'_> {
         let is_there = |object: &TermId| state.facts.value(&self.pool, *object) != Some(0);
         for (object, ownership) in state.ownerships.iter().filter(|(object, _)| is_there(object)) {
             let (tracked, is_made) = match self.origin(object) {
-                Origin::Block(call) => (TrackedObject::Made(call, object.index()), true),
+                Origin::Block(call) => (TrackedObject::Made(call), true),
                 _ => match self.place_of(object, BOUNDS.named_loads) {
                     Some(place) if place.local().is_none() => (TrackedObject::Older(place), false),
                     _ => continue,
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     fn joint(states: &[(u32, ObjectState)]) -> JointState {
-        states.iter().map(|(call, state)| (TrackedObject::Made(InstId(*call), 0), *state)).collect()
+        states.iter().map(|(call, state)| (TrackedObject::Made(InstId(*call)), *state)).collect()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The memory state transition graph of a function in the source's words (Melton, Fig. 14): nodes with the states of all objects, and
 //! edges with the statement and the conditions that lead there. Drawn as DOT here, and as SVG on a finding's page.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use caulk_explore::{InputPlace, JointState, ObjectState, StateGraph, TrackedObject, Transition};
@@ -48,7 +48,7 @@ impl Narrator<'_> {
     pub fn state_picture(&self, function: FuncId, graph: &StateGraph, only: Option<u32>) -> StatePicture {
         let is_wanted = |object: &TrackedObject| match (only, object) {
             (None, _) => true,
-            (Some(line), TrackedObject::Made(call, _)) => self.sites.of(function, *call).line == line,
+            (Some(line), TrackedObject::Made(call)) => self.sites.of(function, *call).line == line,
             (Some(_), TrackedObject::Older(_)) => false,
         };
         let projected = projected(graph, &is_wanted);
@@ -59,12 +59,10 @@ impl Narrator<'_> {
                 older.push(object);
             }
         }
-        let numbers = numbers_of(graph);
         let node = |state: &JointState| {
             let untouched = older.iter().copied().filter(|o| !state.iter().any(|(known, _)| known == *o));
-            let untouched =
-                untouched.map(|object| (self.object_name(function, object, &numbers), label(ObjectState::Accessed)));
-            let states = state.iter().map(|(object, now)| (self.object_name(function, object, &numbers), label(*now)));
+            let untouched = untouched.map(|object| (self.object_name(function, object), label(ObjectState::Accessed)));
+            let states = state.iter().map(|(object, now)| (self.object_name(function, object), label(*now)));
             StateNode { states: untouched.chain(states).collect(), is_leak: has_leak(state) }
         };
         let edge = |transition: &Transition| {
@@ -104,15 +102,11 @@ impl Narrator<'_> {
         callee.unwrap_or_else(|| kind.unwrap_or("statement").to_owned())
     }
 
-    fn object_name(&self, function: FuncId, object: &TrackedObject, numbers: &Numbers) -> String {
+    fn object_name(&self, function: FuncId, object: &TrackedObject) -> String {
         match object {
-            TrackedObject::Made(call, number) => {
+            TrackedObject::Made(call) => {
                 let made = self.sites.call(function, *call);
-                let of_call = format!("{} of line {}", made.callee, made.site.line);
-                match numbers.get(call).map(|all| (all.len(), all.iter().position(|n| n == number))) {
-                    Some((2.., Some(at))) => format!("block {} from {of_call}", at + 1),
-                    _ => of_call,
-                }
+                format!("{} of line {}", made.callee, made.site.line)
             }
             TrackedObject::Older(place) => self.place_name(function, place).0,
         }
@@ -164,19 +158,6 @@ impl Narrator<'_> {
         let next = next.map(|target| self.program.resolve_struct(self.program.type_info(ty).unit, target));
         Some((unit.str(field.name?).to_owned(), next))
     }
-}
-
-/// The objects that each call makes.
-type Numbers = BTreeMap<InstId, BTreeSet<usize>>;
-
-fn numbers_of(graph: &StateGraph) -> Numbers {
-    let mut numbers = Numbers::new();
-    for (object, _) in graph.nodes.iter().flatten() {
-        if let TrackedObject::Made(call, number) = object {
-            numbers.entry(*call).or_default().insert(*number);
-        }
-    }
-    numbers
 }
 
 /// The graph of some of the objects: nodes that differ in others only become one.
@@ -252,7 +233,7 @@ mod tests {
     use super::*;
 
     fn joint(states: &[(u32, ObjectState)]) -> JointState {
-        states.iter().map(|(call, state)| (TrackedObject::Made(InstId(*call), 0), *state)).collect()
+        states.iter().map(|(call, state)| (TrackedObject::Made(InstId(*call)), *state)).collect()
     }
 
     fn edge(from: usize, to: usize, statement: u32) -> Transition {
@@ -271,7 +252,7 @@ mod tests {
             transitions: vec![edge(0, 1, 1), edge(1, 2, 2), edge(2, 3, 3)],
             is_cut: false,
         };
-        let first = projected(&graph, &|object| *object == TrackedObject::Made(InstId(1), 0));
+        let first = projected(&graph, &|object| *object == TrackedObject::Made(InstId(1)));
         assert_eq!(first.nodes.len(), 3);
         let ends: Vec<(usize, usize)> = first.transitions.iter().map(|t| (t.from, t.to)).collect();
         assert_eq!(ends, [(0, 1), (1, 2)]);
