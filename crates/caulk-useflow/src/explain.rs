@@ -179,7 +179,9 @@ pub fn holder_name(program: &Program, analysis: &Analysis, candidate: &Candidate
     // Of a structure that is a variable itself, the field says more.
     let is_in_memory = body.insts.values().any(|inst| matches!(inst, Inst::Local { var: Some(v), .. } if *v == var));
     let field = is_in_memory.then(|| place_name(program, analysis, candidate, &body, &names)).flatten();
-    let is_field = |place: &String| place.strip_prefix(name).is_some_and(|rest| rest.starts_with(['.', '[']));
+    // An element of unknown size is no better name than that of the array.
+    let is_part = |rest: &str| rest.starts_with(['.', '[']) && !rest.starts_with("[+");
+    let is_field = |place: &String| place.strip_prefix(name).is_some_and(is_part);
     field.filter(is_field).or_else(|| Some(name.to_owned()))
 }
 
