@@ -58,7 +58,12 @@ pub fn collect(request: &Request) -> Result<JobList, CaptureError> {
 }
 
 fn from_database(place: &Path, request: &Request) -> Result<JobList, CaptureError> {
-    let FoundDatabase { path, others } = find_databases(place)?;
+    let FoundDatabase { path, mut others } = find_databases(place)?;
+    // Who names a folder with a database means that one.
+    let is_named = request.database.is_some() || !request.inputs.is_empty();
+    if is_named && path.parent() == Some(place) {
+        others.clear();
+    }
     let entries = read_database(&path)?;
     let list = jobs_from_database(&entries, &path, &request.cwd, &request.flags, request.duplicates);
     Ok(JobList { other_databases: others, ..list })

@@ -22,7 +22,7 @@ pub fn find_database(place: &Path) -> Result<PathBuf, CaptureError> {
 }
 
 /// Several build folders: the first by name, so that the answer is the same everywhere. The others are listed, for the user
-/// may have meant one of them. What lies in the folder itself was put there on purpose, and leaves no choice.
+/// may have meant one of them. What lies in the folder itself was put there on purpose and comes first.
 pub fn find_databases(place: &Path) -> Result<FoundDatabase, CaptureError> {
     if place.is_file() {
         return Ok(FoundDatabase { path: place.to_owned(), others: Vec::new() });
@@ -31,11 +31,12 @@ pub fn find_databases(place: &Path) -> Result<FoundDatabase, CaptureError> {
         return Err(CaptureError::NoSuchInput { path: place.to_owned() });
     }
     let direct = place.join(DATABASE_NAME);
-    if direct.is_file() {
-        return Ok(FoundDatabase { path: direct, others: Vec::new() });
-    }
     let in_build_folders = build_folders(place).into_iter().map(|name| place.join(name).join(DATABASE_NAME));
     let mut found = in_build_folders.filter(|candidate| candidate.is_file());
+    if direct.is_file() {
+        let others = found.filter(|other| !is_same_file(&direct, other)).collect();
+        return Ok(FoundDatabase { path: direct, others });
+    }
     match found.next() {
         Some(path) => Ok(FoundDatabase { path, others: found.collect() }),
         None => match direct.try_exists() {
@@ -44,6 +45,11 @@ pub fn find_databases(place: &Path) -> Result<FoundDatabase, CaptureError> {
             Ok(_) => Err(CaptureError::NoDatabase { searched: vec![direct, place.join("build*").join(DATABASE_NAME)] }),
         },
     }
+}
+
+/// Whether one name leads to the other: `compile_commands.json` is often a link to that of the build folder.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
 pub(crate) fn is_build_folder(name: &str) -> bool {

@@ -55,8 +55,8 @@ impl Frame<'_> {
             CompareOp::Ne => to == other,
             _ => false,
         };
-        let is_it = lhs == Operand::Value(value) && then != other && is_equal;
-        is_it.then(|| self.body.constant(rhs).and_then(Constant::as_signed)).flatten()
+        let is_case = lhs == Operand::Value(value) && then != other && is_equal;
+        is_case.then(|| self.body.constant(rhs).and_then(Constant::as_signed)).flatten()
     }
 
     /// Whether an iteration of a loop sets a pointer only to what it has found not to be null: `while (node && node->next) node = node->next;`.

@@ -3,13 +3,14 @@
 use crate::finding::{BaselineState, Finding};
 use crate::report::Report;
 
-const COLUMNS: [&str; 16] = [
+const COLUMNS: [&str; 17] = [
     "file",
     "line",
     "column",
     "function",
     "rule",
     "confidence",
+    "confidence_reason",
     "variable",
     "message",
     "allocated_file",
@@ -48,6 +49,7 @@ fn row(finding: &Finding) -> [String; COLUMNS.len()] {
         loss.function.clone(),
         finding.kind.rule().to_owned(),
         finding.confidence.to_string(),
+        finding.confidence_reason.clone(),
         finding.variable.clone().unwrap_or_default(),
         finding.message(),
         allocation.site.file.clone(),

@@ -36,6 +36,7 @@ pub mod layout;
 pub mod narrate;
 mod operand_names;
 pub mod overview;
+mod place_words;
 pub mod proof;
 pub mod proof_sarif;
 mod reason;

@@ -3,12 +3,11 @@
 
 use std::path::Path;
 
-use caulk_ir::cpp_names::shortened;
 use caulk_ir::{Body, CompareOp, Constant, Inst, InstId, Operand};
 use caulk_models::Models;
 use caulk_program::{FuncId, Program};
 use caulk_summary::Event;
-use caulk_useflow::{Analysis, Candidate, Ground, Kind as CandidateKind, Loss, Slot, holder_name};
+use caulk_useflow::{Analysis, Candidate, Ground, Kind as CandidateKind, Loss, holder_name, slot_name};
 
 use crate::config::ReportConfig;
 use crate::finding::{Call, Confidence, Finding, Kind, MEMORY, Site, Step, StepKind};
@@ -16,6 +15,7 @@ use crate::fold;
 use crate::grounds;
 use crate::ladder;
 use crate::layout::ELLIPSIS;
+use crate::place_words;
 use crate::reason::Reason;
 use crate::sites::Sites;
 use crate::source::Sources;
@@ -66,9 +66,9 @@ impl<'a> Narrator<'a> {
     pub fn finding(&self, candidate: &Candidate, evidence: &Evidence) -> Finding {
         let candidate = &Candidate { place: evidence.place.unwrap_or(candidate.place), ..candidate.clone() };
         let variable = match (candidate.loss, candidate.loss.slot()) {
-            (_, Some(slot)) if candidate.variable.is_none() => Some(self.field_name(slot)),
+            (_, Some(slot)) if candidate.variable.is_none() => Some(slot_name(self.program, slot)),
             (Loss::OverwrittenStatic(variable), _) => Some(self.program.global(variable).name.to_owned()),
-            _ => holder_name(self.program, self.analysis, candidate),
+            _ => holder_name(self.program, self.analysis, candidate).map(|name| self.as_written(candidate, name)),
         };
         let allocation = self.allocation(candidate);
         let mut story = Story { narrator: self, candidate, variable: variable.as_deref(), steps: Vec::new() };
@@ -124,6 +124,20 @@ impl<'a> Narrator<'a> {
         }
     }
 
+    /// The name of a place as the assignment has it, where declarations cannot tell: a member of a union, an element of an array.
+    fn as_written(&self, candidate: &Candidate, name: String) -> String {
+        let Some(body) = self.sites.body(candidate.function) else { return name };
+        let is_store = |inst: &InstId| matches!(body.insts[*inst], Inst::Store { .. });
+        let mut stores =
+            candidate.trail.iter().rev().filter(|(_, event)| *event == Event::Stored).map(|(inst, _)| inst);
+        let Some(store) = stores.find(|inst| is_store(inst)) else { return name };
+        let site = self.sites.of(candidate.function, *store);
+        let written = self.sources.get(&site.file).and_then(|f| words::assignee(&f, site.line, site.column));
+        // What counts while it assigns is written `line[n++]`, and is `line[n]`.
+        let written = written.map(|written| written.replace("++", "").replace("--", ""));
+        written.filter(|written| place_words::is_closer(written, &name)).unwrap_or(name)
+    }
+
     /// One branch of a path in words.
     pub fn branch(&self, candidate: &Candidate, inst: InstId, successor: u32) -> Option<Step> {
         let event = Event::Took(successor);
@@ -172,8 +186,16 @@ impl<'a> Narrator<'a> {
         let is_passed_over = goto.line < example.line && example.line < loss.line;
         let place = if is_passed_over { goto } else { loss };
         let is_other = example.file == loss.file && example.line > 0 && example.line != loss.line;
+        let is_other = is_other && variable.is_none_or(|name| self.is_example_of(&example, name));
         let verb = self.verb(candidate);
         is_other.then(|| format!("{verb} {what} before line {}, as line {} does", place.line, example.line))
+    }
+
+    /// Whether a line that frees can be meant to free a place. A variable may have other names there.
+    fn is_example_of(&self, example: &Site, name: &str) -> bool {
+        let Some(file) = self.sources.get(&example.file) else { return true };
+        let line = file.line(example.line).unwrap_or_default();
+        !place_words::is_place(name) || place_words::mentions(&String::from_utf8_lossy(line), name)
     }
 
     /// How memory of a family is given back, in one word.
@@ -235,13 +257,6 @@ impl<'a> Narrator<'a> {
     /// How many functions call the one that hands the memory to the leaking function.
     fn callers(&self, candidate: &Candidate) -> usize {
         candidate.chain.get(1).map_or(0, |(callee, _)| self.program.callers(*callee).len())
-    }
-
-    /// A field as `structure.field`.
-    fn field_name(&self, (ty, offset): Slot) -> String {
-        let (unit, structure) = self.program.struct_type(ty);
-        let field = structure.field_at(offset).and_then(|f| f.name).map_or("?", |n| unit.str(n));
-        format!("{}.{field}", shortened(self.program.type_name(ty)))
     }
 
     /// Whether a branch of the path is the failure of another allocation.

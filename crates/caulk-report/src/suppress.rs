@@ -56,8 +56,8 @@ pub struct Remark {
     /// The line it is on, and the line it speaks of.
     line: u32,
     target: u32,
-    /// What is not understood in it.
-    unknown: Option<String>,
+    /// What is wrong with it, for a message: a word that is no rule.
+    slip: Option<String>,
 }
 
 pub struct Suppressions<'a> {
@@ -113,11 +113,11 @@ impl<'a> Suppressions<'a> {
         Some(Suppression { source: SuppressionSource::Configuration, reason })
     }
 
-    /// Suppressions that name no rule, in the files of findings: a slip that leaves the finding reported, or silences too much.
+    /// Suppressions with a slip, in the files of findings: one that leaves the finding reported, or silences too much.
     pub fn misspelt(&self) -> Vec<Complaint> {
         let all = self.remarks.iter().flat_map(|(file, remarks)| remarks.iter().map(move |(remark, _)| (file, remark)));
-        let unknown = all.filter_map(|(file, remark)| Some((file, remark.line, remark.unknown.as_deref()?)));
-        unknown.map(|(file, line, word)| Complaint { place: format!("{file}:{line}"), text: no_rule(word) }).collect()
+        let slips = all.filter_map(|(file, remark)| Some((file, remark.line, remark.slip.clone()?)));
+        slips.map(|(file, line, text)| Complaint { place: format!("{file}:{line}"), text }).collect()
     }
 
     /// What is wrong with suppressions, in these files too though no finding is in them.
@@ -129,7 +129,7 @@ impl<'a> Suppressions<'a> {
         for (file, remarks) in &self.remarks {
             for (remark, used) in remarks {
                 let place = format!("{file}:{}", remark.line);
-                complaints.extend(complaint(&place, remark.reason.is_some(), *used, remark.unknown.as_deref()));
+                complaints.extend(complaint(&place, remark.reason.is_some(), *used, remark.slip.as_deref()));
             }
         }
         for (ignore, used) in self.ignores.iter().zip(&self.used_ignores) {
@@ -139,9 +139,9 @@ impl<'a> Suppressions<'a> {
     }
 }
 
-fn complaint(place: &str, has_reason: bool, used: bool, unknown: Option<&str>) -> Option<Complaint> {
-    let text = match (unknown, used, has_reason) {
-        (Some(unknown), _, _) => no_rule(unknown),
+fn complaint(place: &str, has_reason: bool, used: bool, slip: Option<&str>) -> Option<Complaint> {
+    let text = match (slip, used, has_reason) {
+        (Some(slip), _, _) => slip.to_owned(),
         (None, false, _) => "this suppression silences nothing; remove it".to_owned(),
         (None, true, false) => "this suppression gives no reason; write one in quotes".to_owned(),
         (None, true, true) => return None,
@@ -161,50 +161,67 @@ fn no_rule(word: &str) -> String {
 /// The suppressions in the comments of a file.
 pub fn remarks(source: &SourceFile) -> Vec<Remark> {
     let text = source.bytes();
-    const MARK: &[u8] = b"caulk: ignore";
+    const MARK: &[u8] = b"caulk:";
     if !text.windows(MARK.len()).any(|w| w == MARK) {
         return Vec::new();
     }
     let mut remarks = Vec::new();
     for comment in crate::tokens::comments(text) {
         let words = String::from_utf8_lossy(&text[comment.clone()]).into_owned();
-        let Some((rules, reason, unknown)) = parse(&words) else { continue };
+        let Some(Said { rules, reason, slip }) = parse(&words) else { continue };
         let line = source.line_at(comment.start);
         let last_line = source.line_at(comment.end.saturating_sub(1));
         let tokens = source.tokens();
         let next = tokens.partition_point(|t| t.start < comment.start);
         let stands_after_code = next.checked_sub(1).is_some_and(|i| source.line_at(tokens[i].start) == line);
         // A word that is no rule must not make the comment speak of all rules.
-        let is_void = unknown.is_some() && rules.is_empty();
+        let is_void = slip.is_some() && rules.is_empty();
         let below = tokens.get(next).map_or(last_line, |t| source.line_at(t.start));
         let target = match (is_void, stands_after_code) {
             (true, _) => 0,
             (false, true) => line,
             (false, false) => below,
         };
-        remarks.push(Remark { rules, reason, line, target, unknown });
+        remarks.push(Remark { rules, reason, line, target, slip });
     }
     remarks
 }
 
-/// What a comment says, if it is a suppression: rules, reason, and the first word that is neither.
-fn parse(comment: &str) -> Option<(Vec<Kind>, Option<String>, Option<String>)> {
+/// What a comment says that is a suppression, or was meant as one.
+struct Said {
+    rules: Vec<Kind>,
+    reason: Option<String>,
+    slip: Option<String>,
+}
+
+/// Words that other tools have for `ignore`.
+const OTHER_WORDS: [&str; 6] = ["suppress", "disable", "nolint", "noqa", "skip", "allow"];
+
+fn parse(comment: &str) -> Option<Said> {
     let body = comment.trim_start_matches(['/', '*', ' ', '\t', '!']);
-    let rest = body.strip_prefix("caulk: ignore")?;
+    let rest = body.strip_prefix("caulk:")?.trim_start_matches([' ', '\t']);
+    let end = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+    let (verb, rest) = rest.split_at(end);
+    if verb != "ignore" {
+        let is_slip = nearest(verb, ["ignore"]).is_some() || OTHER_WORDS.contains(&verb);
+        let slip = is_slip
+            .then(|| format!("this comment says \"caulk: {verb}\"; a suppression begins with \"caulk: ignore\""));
+        return slip.map(|slip| Said { rules: Vec::new(), reason: None, slip: Some(slip) });
+    }
     let rest = rest.trim_end().trim_end_matches("*/");
     let (names, reason) = match rest.split_once('"') {
         Some((names, quoted)) => (names, quoted.rsplit_once('"').map_or(quoted, |(reason, _)| reason).trim()),
         None => (rest, ""),
     };
     let mut rules = Vec::new();
-    let mut unknown = None;
+    let mut slip = None;
     for name in names.split([' ', ',', '\t', '\n', '\r']).filter(|n| !n.is_empty()) {
         match Kind::ALL.into_iter().find(|k| k.rule() == name) {
             Some(kind) => rules.push(kind),
-            None => unknown = unknown.or_else(|| Some(name.to_owned())),
+            None => slip = slip.or_else(|| Some(no_rule(name))),
         }
     }
-    Some((rules, Some(reason.to_owned()).filter(|r| !r.is_empty()), unknown))
+    Some(Said { rules, reason: Some(reason.to_owned()).filter(|r| !r.is_empty()), slip })
 }
 
 #[cfg(test)]
@@ -227,5 +244,17 @@ mod tests {
         assert_eq!(told("// caulk: ignore leaks \"x\"\nf();"), [(1, 0, 0, reason("x"))]);
         assert_eq!(told("// see caulk: ignore\nf();"), []);
         assert_eq!(told("// caulk: ignore \"x\""), [(1, 1, 0, reason("x"))]);
+        assert_eq!(told("f(); //caulk:ignore lost"), [(1, 1, 1, None)]);
+    }
+
+    #[test]
+    fn slips_are_told_and_silence_nothing() {
+        for text in ["// caulk: ignor lost", "// caulk: suppress \"x\"", "/* caulk:ignores */", "// caulk: ignore leak"]
+        {
+            let source = SourceFile::new(format!("{text}\nf();").into_bytes());
+            let remarks = remarks(&source);
+            assert!(matches!(remarks.as_slice(), [one] if one.slip.is_some() && one.target == 0), "{text}");
+        }
+        assert_eq!(told("// caulk: this buffer lives as long as the program\nf();"), []);
     }
 }

@@ -51,6 +51,8 @@ pub(crate) struct Bounds {
     pub passed_on: usize,
     /// Functions that a call with several targets is named after.
     pub named_callees: usize,
+    /// Structures in structures that the name of a place goes through.
+    pub nested_names: u8,
     // What summaries say.
     /// Conditions of one case that are kept.
     pub case_conditions: usize,
@@ -162,6 +164,7 @@ pub(crate) const BOUNDS: Bounds = Bounds {
     throw_branches: 8,
     passed_on: 16,
     named_callees: 2,
+    nested_names: 8,
     case_conditions: 6,
     cases: 4,
     throw_needs: 4,

@@ -13,6 +13,7 @@ use crate::config::UseflowConfig;
 use crate::function::{Resolved, View};
 use crate::names::Names;
 use crate::objects::{Fresh, fresh};
+use crate::owner_name::{owner_of, points_inside};
 use crate::propagate::{Propagation, Start};
 use crate::schedule::Analysis;
 use crate::summarize::{Ownership, Summarizer, World};
@@ -169,12 +170,18 @@ impl<'a> Explainer<'a> {
 pub fn holder_name(program: &Program, analysis: &Analysis, candidate: &Candidate) -> Option<String> {
     let body = program.body(candidate.function)?;
     let names = Names::new(program, candidate.function, &body);
-    let Some(var) = candidate.variable else { return place_name(program, analysis, candidate, &body, &names) };
+    let Some(last) = candidate.variable else { return place_name(program, analysis, candidate, &body, &names) };
+    let var = owner_of(&body, last).unwrap_or(last);
     let name = names.variable(var);
+    if points_inside(&body, var) {
+        return place_name(program, analysis, candidate, &body, &names).or_else(|| Some(name.to_owned()));
+    }
     // Of a structure that is a variable itself, the field says more.
     let is_in_memory = body.insts.values().any(|inst| matches!(inst, Inst::Local { var: Some(v), .. } if *v == var));
     let field = is_in_memory.then(|| place_name(program, analysis, candidate, &body, &names)).flatten();
-    let is_field = |place: &String| place.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+    // An element of unknown size is no better name than that of the array.
+    let is_part = |rest: &str| rest.starts_with(['.', '[']) && !rest.starts_with("[+");
+    let is_field = |place: &String| place.strip_prefix(name).is_some_and(is_part);
     field.filter(is_field).or_else(|| Some(name.to_owned()))
 }
 

@@ -122,16 +122,19 @@ mod shelves;
 mod shown_fields;
 
 // For readers.
+mod declared;
 mod dot;
 mod escaped;
 mod explain;
 mod names;
+mod owner_name;
 mod structure_story;
 
 pub use bit_writes::bit_writes;
 pub use call_effect::{CallEffect, effect_of};
 pub use candidate::{Candidate, CandidateId, Kind, Loss};
 pub use config::UseflowConfig;
+pub use declared::slot_name;
 pub use dot::useflow_dot;
 pub use escaped::{Escaped, escaped};
 pub use explain::{Ending, Explainer, ObjectStory, StoryEnd, holder_name};

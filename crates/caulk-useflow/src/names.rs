@@ -3,12 +3,26 @@
 use caulk_ir::cpp_names::shortened;
 use caulk_ir::{Body, Inst, InstId, Operand, Pointee, VarId};
 use caulk_memory::{Cell, Offset, PathStep, ValueId, ValueNode, ValueTable};
-use caulk_program::{FieldInfo, FuncId, Program, TypeId, UnitId};
+use caulk_program::{FuncId, Program, TypeId, UnitId};
 use caulk_summary::print;
 use rustc_hash::FxHashMap;
 
 use crate::alternative::Alternative;
 use crate::bounds::BOUNDS;
+use crate::declared::declared_name;
+
+/// A place as declarations name it, behind the name of what holds its address.
+enum Declared {
+    Field(String),
+    /// An element of an array, and what is meant of it.
+    Element(u64, String),
+}
+
+/// What an address leads to: the structure behind so many pointers; 1 for its own address.
+struct Pointed {
+    depth: u8,
+    target: Option<TypeId>,
+}
 
 pub(crate) struct Names<'a> {
     program: &'a Program,
@@ -45,51 +59,82 @@ impl<'a> Names<'a> {
         result.map(str::to_owned).or_else(|| alternative.cells.iter().find_map(|cell| self.cell(values, *cell)))
     }
 
-    /// A place in memory, as the source would write it: `menu->items`.
+    /// A place in memory, as the source would write it: `menu->items`, `config.log.file`.
     pub(crate) fn cell(&self, values: &ValueTable, cell: Cell) -> Option<String> {
         let (base, is_address) = self.value(values, cell.base)?;
         let field = values.field(cell);
-        match field.is_none().then(|| self.declared_field(values, cell)).flatten() {
-            Some(name) => Some(format!("{base}{}{name}", if is_address { "." } else { "->" })),
-            None => Some(print::step(self.program, base, is_address, &PathStep { offset: cell.offset, field })),
-        }
+        let declared = self.declared(values, cell, field).filter(|_| !self.is_hidden_in_variable(values, cell, field));
+        Some(match declared {
+            Some(Declared::Field(name)) if is_address => format!("{base}.{name}"),
+            Some(Declared::Field(name)) => format!("{base}->{name}"),
+            Some(Declared::Element(index, name)) => format!("{base}[{index}]{name}"),
+            None => print::step(self.program, base, is_address, &PathStep { offset: cell.offset, field }),
+        })
     }
 
-    /// A field that no access in this function names: by the structure that what holds its address is declared to be or to point to.
-    fn declared_field(&self, values: &ValueTable, cell: Cell) -> Option<String> {
+    /// What a library hides at the start of a local variable has the variable's name.
+    fn is_hidden_in_variable(&self, values: &ValueTable, cell: Cell, field: Option<(TypeId, u64)>) -> bool {
+        field.is_none() && cell.offset == Offset::ZERO && matches!(values.node(cell.base), ValueNode::Local(_))
+    }
+
+    /// A place by the structure that what holds its address is declared to be or to point to. `field`: what the code steps into there.
+    fn declared(&self, values: &ValueTable, cell: Cell, field: Option<(TypeId, u64)>) -> Option<Declared> {
         let Offset::Known(offset) = cell.offset else { return None };
+        let offset = u64::try_from(offset).ok()?;
+        let Pointed { depth, target } = self.pointed(values, cell.base)?;
+        if depth > 1 {
+            // Pointers in a row.
+            let word = u64::from(self.program.unit(self.program.function(self.function).unit).pointer_bytes.max(1));
+            let is_element = offset > 0 && offset % word == 0 && field.is_none();
+            return is_element.then(|| Declared::Element(offset / word, String::new()));
+        }
+        let ty = target?;
+        let size = self.program.type_info(ty).size;
+        if size == 0 || (offset < size && !self.is_array(values, cell.base, size)) {
+            return declared_name(self.program, ty, offset, field).map(Declared::Field);
+        }
+        let name = declared_name(self.program, ty, offset % size, field)?;
+        Some(Declared::Element(offset / size, format!(".{name}")))
+    }
+
+    /// Whether a local variable has several structures of a size.
+    fn is_array(&self, values: &ValueTable, base: ValueId, size: u64) -> bool {
+        let ValueNode::Local(local) = values.node(base) else { return false };
+        matches!(self.body.insts[local], Inst::Local { size: all, count: None, .. } if all > size)
+    }
+
+    /// What lies at the address that a value is, by declarations.
+    fn pointed(&self, values: &ValueTable, base: ValueId) -> Option<Pointed> {
         let info = self.program.function(self.function);
-        let structure = |unit: UnitId, pointee: Pointee, depth: u8| {
-            let target = pointee.target.filter(|_| pointee.depth == depth)?;
-            Some(self.program.resolve_struct(unit, target))
+        let of = |unit: UnitId, pointee: Pointee| Pointed {
+            depth: pointee.depth,
+            target: pointee.target.map(|target| self.program.resolve_struct(unit, target)),
         };
-        let ty = match values.node(cell.base) {
-            ValueNode::Load(base, at) => {
-                let (holder, at) = values.field(Cell { base, offset: at })?;
-                let field = self.program.type_info(holder).fields.iter().find(|field| field.offset == at)?;
-                field.target.filter(|_| field.pointee.depth == 1)?
+        match values.node(base) {
+            ValueNode::Load(holder, at) => {
+                let (ty, at) = values.field(Cell { base: holder, offset: at })?;
+                let field = self.program.type_info(ty).fields.iter().find(|field| field.offset == at)?;
+                Some(Pointed { depth: field.pointee.depth, target: field.target }).filter(|p| p.depth > 0)
             }
-            ValueNode::Opaque(inst) => structure(info.unit, self.body.vars[*self.bound.get(&inst)?].pointee, 1)?,
+            ValueNode::Opaque(inst) => {
+                Some(of(info.unit, self.body.vars[*self.bound.get(&inst)?].pointee)).filter(|p| p.depth > 0)
+            }
+            ValueNode::Param(index) => {
+                let param = info.declaration.params.get(index as usize)?;
+                Some(of(info.unit, param.pointee)).filter(|p| p.depth > 0)
+            }
+            // A variable is at its own address.
             ValueNode::Global(global) => {
                 let global = self.program.global(global);
-                structure(global.unit, global.declaration.pointee, 0)?
+                let pointed = of(global.unit, global.declaration.pointee);
+                Some(Pointed { depth: pointed.depth + 1, ..pointed })
             }
-            // What a library hides in a variable has the variable's name.
-            ValueNode::Local(_) | ValueNode::Param(_) | ValueNode::Nothing => return None,
-        };
-        self.name_at(ty, u64::try_from(offset).ok()?)
-    }
-
-    /// What the source calls a place in a structure: `address.street`.
-    fn name_at(&self, ty: TypeId, offset: u64) -> Option<String> {
-        let is_around = |f: &&FieldInfo| f.offset <= offset && offset < f.offset + f.size && !f.is_base && !f.is_vptr;
-        let field = self.program.type_info(ty).fields.iter().find(is_around)?;
-        let (unit, structure) = self.program.struct_type(ty);
-        let name = unit.str(structure.field_at(field.offset)?.name?);
-        match field.embedded() {
-            Some(inner) => Some(format!("{name}.{}", self.name_at(inner, offset - field.offset)?)),
-            None if field.offset == offset => Some(name.to_owned()),
-            None => Some(format!("{name}[*]")),
+            ValueNode::Local(local) => {
+                let Inst::Local { var: Some(var), .. } = self.body.insts[local] else { return None };
+                let pointed = of(info.unit, self.body.vars[var].pointee);
+                Some(Pointed { depth: pointed.depth + 1, ..pointed })
+            }
+            ValueNode::Nothing => None,
         }
     }
 

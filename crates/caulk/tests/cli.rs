@@ -270,7 +270,7 @@ fn why_tells_what_the_second_stage_decided() {
         int is_six = n * 2 == 6;\n    if (!is_six)\n        free(p);\n    if (is_six && n != 3)\n        return 2;\n    \
         if (is_six)\n        free(p);\n    return 0;\n}\n";
     fs::write(project.path("a.c"), source).expect("writable");
-    let condition = "exclude each other; once it is there, it cannot be that 9 `n != 3` is true\n";
+    let condition = "exclude each other; once it is allocated, this cannot be: 9 `n != 3` is true\n";
     project.run(&["why", "a.c:3", "a.c"]).prints(&["- candidate", condition]);
 }
 

@@ -129,14 +129,26 @@ fn files(folder: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
 /// The string literals of Rust code; those of its tests are left out.
 fn literals(code: &str) -> String {
     let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+    // A sign is no string, and an escaped quote ends none.
+    let code = code.replace("'\"'", "").replace("\\\\", "").replace("\\\"", "");
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    // A long text goes on in the next line after a backslash.
+    let joined = lines.collect::<Vec<_>>().join("\n").replace("\\\n", " ");
     let mut text = String::new();
-    for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+    for line in joined.lines() {
         for literal in line.split('"').skip(1).step_by(2) {
             text.push_str(literal);
             text.push('\n');
         }
     }
     text
+}
+
+#[test]
+fn literals_are_found_across_lines() {
+    let code = "tell!(\"one \\\n    two\", 3);\nlet sign = '\"';\nlet quoted = \"a \\\"b\\\" c\";\n// \"not this\"\n";
+    let found = literals(code).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(found, ["one", "two", "a", "b", "c"]);
 }
 
 /// The comments of Rust code, without what they quote as code.

@@ -65,7 +65,7 @@ fn a_table() {
     let table = check(&two_leaks(), "csv");
     let lines: Vec<&str> = table.split_terminator("\r\n").collect();
     assert_eq!(lines.len(), 3);
-    assert!(lines[0].starts_with("file,line,column,function,rule,confidence,variable,message,"));
+    assert!(lines[0].starts_with("file,line,column,function,rule,confidence,confidence_reason,variable,message,"));
     assert!(lines[1].starts_with("src/a.c,7,5,leak,forgotten,high,p,"), "{}", lines[1]);
 }
 

@@ -105,6 +105,9 @@ impl<'m> Lowering<'m> {
         if let Some(ty) = operands.node(3) {
             global.pointee = self.pointee(ty);
             self.join_types(value.value_type(), global.pointee);
+            if !value.is_declaration() {
+                self.describe_variable(value.value_type(), global.pointee);
+            }
         }
     }
 

@@ -145,17 +145,17 @@ pub(super) fn written_blindly(view: &View<'_>) -> Vec<u32> {
         _ => None,
     });
     let is_blind = |param: InstId| {
-        let is_it = |operand: &Operand| *operand == Operand::Value(param);
+        let is_param = |operand: &Operand| *operand == Operand::Value(param);
         body.insts.iter().all(|(id, kind)| match kind {
-            Inst::Store { value, .. } => !is_it(value),
+            Inst::Store { value, .. } => !is_param(value),
             Inst::Bind { .. } | Inst::Unbind { .. } => true,
             kind => match kind.call() {
-                Some(call) => (0..).zip(&call.args).filter(|(_, arg)| is_it(arg)).all(|(index, _)| {
+                Some(call) => (0..).zip(&call.args).filter(|(_, arg)| is_param(arg)).all(|(index, _)| {
                     view.calls[id].as_ref().is_some_and(|e| !e.unknown && e.summary.written_blindly.contains(&index))
                 }),
                 None => {
                     let mut is_used = false;
-                    kind.for_each_operand(|operand| is_used |= is_it(operand));
+                    kind.for_each_operand(|operand| is_used |= is_param(operand));
                     !is_used
                 }
             },

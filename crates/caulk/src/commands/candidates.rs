@@ -1,8 +1,7 @@
 //! `caulk candidates`: where memory may be lost.
 
-use caulk_program::Program;
 use caulk_report::overview;
-use caulk_useflow::{Candidate, Escaped, Kind, Loss, escaped, holder_name};
+use caulk_useflow::{Candidate, Escaped, Kind, Loss, escaped, holder_name, slot_name};
 
 use crate::arguments::CandidatesOptions;
 use crate::error::{Error, Exit};
@@ -66,7 +65,7 @@ fn write_candidate(analysed: &Analysed, candidate: &Candidate, out: &mut Output)
         _ => body.place(candidate.allocation).line,
     };
     let variable = match (candidate.loss, candidate.loss.slot()) {
-        (_, Some(slot)) if candidate.variable.is_none() => field_name(program, slot),
+        (_, Some(slot)) if candidate.variable.is_none() => slot_name(program, slot),
         (Loss::OverwrittenStatic(variable), _) => program.global(variable).name.to_owned(),
         _ => holder_name(program, &analysed.analysis, candidate).unwrap_or_else(|| "(unnamed)".to_owned()),
     };
@@ -91,11 +90,4 @@ fn write_candidate(analysed: &Analysed, candidate: &Candidate, out: &mut Output)
         if candidate.is_part { " part" } else { "" },
     ))?;
     Ok(())
-}
-
-/// A field as `structure.field`.
-pub(crate) fn field_name(program: &Program, (ty, offset): caulk_useflow::Slot) -> String {
-    let (unit, structure) = program.struct_type(ty);
-    let field = structure.field_at(offset).and_then(|f| f.name).map_or("?", |n| unit.str(n));
-    format!("{}.{field}", program.type_name(ty))
 }

@@ -10,6 +10,7 @@ use caulk_prove::target::Region;
 use caulk_prove::{Answer, CellOrigin, Judged, Judgement, Kind, Outcome, Probe, ProveConfig, Reason, TraceStep};
 use caulk_report::proof::{Proof, ProofTrace, ProofVerdict, ProvedFunction};
 use caulk_report::{LostUnit as ReportedUnit, Site, shown_path};
+use caulk_useflow::slot_name;
 
 use crate::arguments::{Extension, ProverOptions};
 use crate::input::Read;
@@ -74,12 +75,7 @@ impl Teller<'_> {
     fn region(&self, body: &Body, function: FuncId, region: Region) -> String {
         let program = self.program;
         match region {
-            Region::Field { ty, offset } => {
-                let (unit, layout) = program.struct_type(ty);
-                let name = layout.field_at(offset).and_then(|f| f.name).map(|n| unit.str(n));
-                let name = name.map_or_else(|| format!("+{offset}"), |n| format!(".{n}"));
-                format!("`{}{name}`", program.type_name(ty))
-            }
+            Region::Field { ty, offset } => format!("`{}`", slot_name(program, (ty, offset))),
             Region::Global(global) => format!("`{}`", program.global(global).name),
             Region::Slot { local, .. } | Region::Local { local, .. } => {
                 let caulk_ir::Inst::Local { var: Some(var), .. } = body.insts[local] else {

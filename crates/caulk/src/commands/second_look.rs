@@ -75,7 +75,7 @@ impl<'a> SecondLook<'a> {
         if steps.is_empty() { "the path has no conditions".to_owned() } else { steps.join(", ") }
     }
 
-    /// The conditions that stand in the way, if there are words for them: `; once it is there, it cannot be that 12 ...`.
+    /// The conditions that stand in the way, if there are words for them: `; once it is allocated, this cannot be: 12 ...`.
     fn refused(&self, candidate: &Candidate, edges: &[Edge]) -> String {
         let config = ReportConfig::default();
         let narrator = self.narrator(&config);
@@ -89,7 +89,7 @@ impl<'a> SecondLook<'a> {
         if steps.is_empty() {
             return String::new();
         }
-        format!("; once it is there, it cannot be that {}", steps.join(", or "))
+        format!("; once it is allocated, this cannot be: {}", steps.join(", or "))
     }
 
     fn narrator<'n>(&'n self, config: &'n ReportConfig) -> Narrator<'n> {

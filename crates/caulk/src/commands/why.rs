@@ -11,9 +11,8 @@ use caulk_program::FuncId;
 use caulk_report::ReportConfig;
 use caulk_report::source::Sources;
 use caulk_summary::print;
-use caulk_useflow::{Candidate, Ending, Explainer, Loss, ObjectStory, StoryEnd};
+use caulk_useflow::{Candidate, Ending, Explainer, Loss, ObjectStory, StoryEnd, slot_name};
 
-use super::candidates::field_name;
 use super::check;
 use super::second_look::SecondLook;
 use super::why_structures;
@@ -237,7 +236,7 @@ impl Answer<'_> {
         let report = &self.analysed.analysis.reports[self.function];
         for candidate in report.candidates.iter().filter(|c| self.body.place(c.place).line == self.line) {
             let owner = match (candidate.loss, candidate.loss.slot()) {
-                (_, Some(slot)) => field_name(program, slot),
+                (_, Some(slot)) => slot_name(program, slot),
                 (Loss::OverwrittenStatic(variable), _) => program.global(variable).name.to_owned(),
                 _ => continue,
             };

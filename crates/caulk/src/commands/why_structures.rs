@@ -4,9 +4,8 @@ use caulk_ir::cpp_names::shortened;
 use caulk_ir::{Body, InstId};
 use caulk_program::{FuncId, is_destructor};
 use caulk_summary::Destination;
-use caulk_useflow::{Explainer, StructureEnd, StructureStory};
+use caulk_useflow::{Explainer, StructureEnd, StructureStory, slot_name};
 
-use super::candidates::field_name;
 use crate::input::Analysed;
 
 /// The story of each structure that is ended in a line or around it. Empty if the line frees nothing.
@@ -39,7 +38,7 @@ pub(super) fn told(
         for field in &story.fields {
             let (maker, at) = (program.function(field.filled.0), field.filled.1);
             let place = format!("{} ({}:{at})", shortened(maker.name), analysed.shown(maker.file));
-            lines.push(format!("      {}, filled in {place}: {}", field_name(program, field.slot), field.outcome));
+            lines.push(format!("      {}, filled in {place}: {}", slot_name(program, field.slot), field.outcome));
         }
     }
     lines
