@@ -107,6 +107,8 @@ pub enum Outcome {
         stubs: Vec<String>,
         /// Those of them that were given the memory: that they leave it to their caller is what the analysis says.
         trusted: Vec<String>,
+        /// Those of the project's own functions that stubs stood for: that they may return this is what the analysis says.
+        assumed: Vec<String>,
     },
     NotConfirmed(Reason),
 }

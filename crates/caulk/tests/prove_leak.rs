@@ -286,6 +286,26 @@ int ends(void)
     return 0;
 }
 
+/// Never odd, which the analysis does not see.
+static int odd(const char *text)
+{
+    int sum = 0;
+    for (int i = 0; text[i]; i++)
+        sum += text[i] == 'x' ? 2 : 0;
+    return sum % 2;
+}
+
+int never(const char *text)
+{
+    char *p = malloc(8);
+    if (!p)
+        return -1;
+    if (odd(text))
+        return 1;
+    free(p);
+    return 0;
+}
+
 int hangs(void)
 {
     char *p = malloc(8);
@@ -433,6 +453,7 @@ fn real_leaks_are_confirmed() {
     }
     assert_eq!(run.status, 0);
     assert_eq!(answers["by_status"]["stubs"], serde_json::json!(["library_status"]));
+    assert_eq!(answers["early_return"]["assumed"], serde_json::json!([]));
     assert_eq!(answers["early_return"]["bytes"], 10);
     assert_eq!(answers["early_return"]["runs"], 1, "the solver's example is the first that is tried");
 }
@@ -472,6 +493,9 @@ fn what_cannot_be_confirmed_has_a_reason() {
     assert_eq!(reason("ends"), "ended the process");
     assert_eq!(reason("hangs"), "did not end in time");
     assert_eq!(reason("crashes"), "crashed");
+    let never = answers.get("never").filter(|answer| answer["verdict"] == "confirmed");
+    let assumed = serde_json::json!(["odd"]);
+    assert!(never.is_none_or(|answer| answer["assumed"] == assumed), "it says what the answer rests on: {never:?}");
     assert_eq!(answers["hangs"]["runs"], 3, "a function that hangs is not run for ever");
     let text = prove(&project, &["--all", "--run-timeout", "1", "--max-runs", "1", "a.c"]);
     text.prints(&[

@@ -377,6 +377,7 @@ impl<'a> Session<'a> {
                 break;
             }
         }
+        search.strengthen(calls);
         (search.runs, search.best)
     }
 }

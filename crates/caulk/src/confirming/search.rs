@@ -199,6 +199,35 @@ impl<'s, 'a> Search<'s, 'a> {
         Some(())
     }
 
+    /// After the leak was seen: functions of the project that were left out are called, all or one after the other, as long as it is seen then too. The
+    /// fewer are left, the less rests on what the analysis says.
+    pub(crate) fn strengthen(&mut self, calls: &Calls) {
+        let Some(mut plan) = self.best.as_ref().filter(|_| self.is_confirmed_by_trust()).map(|best| best.plan.clone())
+        else {
+            return;
+        };
+        let is_own = |call: &usize| calls.calls.get(*call).is_some_and(|call| !call.is_foreign);
+        let own: BTreeSet<usize> = plan.unmade.iter().copied().filter(is_own).collect();
+        let each = own.iter().map(|call| BTreeSet::from([*call])).filter(|_| own.len() > 1);
+        for made in std::iter::once(own.clone()).chain(each).take(MAX_CHANGES).filter(|made| !made.is_empty()) {
+            if made.is_disjoint(&plan.unmade) {
+                continue;
+            }
+            let mut fuller = plan.clone();
+            fuller.unmade.retain(|call| !made.contains(call));
+            self.runs += 1;
+            let lifeline = &self.session.runner.lifeline;
+            let run = self.built.run(&fuller, self.wanted, &self.session.effort.limits, lifeline);
+            let Some(run) = run.ok().filter(|run| run.lost.is_some()) else { continue };
+            let progress = self.progress(&run);
+            let (rank, outcome) = self.judge(&run, &progress);
+            if self.best.as_ref().is_some_and(|best| rank >= best.rank) {
+                self.best = Some(Best { rank, progress: progress.count, outcome, plan: fuller.clone() });
+                plan = fuller;
+            }
+        }
+    }
+
     /// One run; None when no more are to be made.
     pub(crate) fn run(&mut self, plan: &Plan) -> Option<Run> {
         let effort = &self.session.effort;
@@ -246,7 +275,10 @@ impl<'s, 'a> Search<'s, 'a> {
                 names.into_iter().collect()
             };
             let rank = if run.trusted.is_empty() { CONFIRMED } else { CONFIRMED_BY_TRUST };
-            return (rank, Outcome::Confirmed { bytes, stubs: names(&run.called), trusted: names(&run.trusted) });
+            let is_own = |number: &usize| self.built.stubs.get(*number).is_some_and(|stub| stub.is_replaced);
+            let assumed = names(&run.called.iter().copied().filter(is_own).collect());
+            let (stubs, trusted) = (names(&run.called), names(&run.trusted));
+            return (rank, Outcome::Confirmed { bytes, stubs, trusted, assumed });
         }
         let (rank, reason) = match &run.ended {
             _ if run.handed_to.is_some() => {
