@@ -11,7 +11,7 @@ use caulk_frontend::Clang;
 use caulk_process::{Runner, TempFolder, find_program};
 
 use crate::outcome::Reason;
-use crate::sites::{self, Site};
+use crate::sites::{self, Mark, Redirected, Site};
 use crate::source::{self, Stub, StubKind, Target, Variable};
 
 /// Each time the linker is asked it may name further symbols, when what it lacked before is there.
@@ -62,7 +62,7 @@ pub struct Built {
     pub(crate) units: Vec<usize>,
     pub(crate) home: usize,
     /// The assembly of the function's unit, where calls in it can be decided one by one.
-    pub(crate) assembly: Option<String>,
+    pub(crate) assembly: Option<Redirected>,
     /// The words after `objcopy`, and those after clang that compile the harness and that link it, for a reader to repeat.
     pub(crate) visible: Vec<OsString>,
     pub(crate) compile: Vec<OsString>,
@@ -73,6 +73,11 @@ impl Built {
     /// Whether plans may decide calls of the function one by one.
     pub fn has_calls(&self) -> bool {
         self.assembly.is_some()
+    }
+
+    /// Places of the function of which a run says whether it came there.
+    pub fn marks(&self) -> &[Mark] {
+        self.assembly.as_ref().map_or(&[], |assembly| &assembly.marks)
     }
 
     pub(crate) fn runtime(&self) -> &'static str {
@@ -182,7 +187,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The assembly of the function's own unit, with calls that a plan may decide sent to the harness; None where that cannot be done.
-    fn redirected(&mut self, request: &Request<'_>, folder: &Path) -> Option<String> {
+    fn redirected(&mut self, request: &Request<'_>, folder: &Path) -> Option<Redirected> {
         let sites = request.wrapped.iter().enumerate().filter_map(|(number, stub)| Some((number, stub.site()?)));
         let sites: Vec<(usize, &Site)> = sites.collect();
         if sites.is_empty() {
@@ -200,12 +205,12 @@ impl<'a> Builder<'a> {
             }
         };
         let symbol = if request.target.symbol == PROGRAM_MAIN { "main" } else { &request.target.symbol };
-        let text = sites::redirected(&whole?, symbol, &sites)?;
+        let redirected = sites::redirected(&whole?, symbol, &sites)?;
         let place = Folder::open(folder).ok()?;
-        place.write(OsStr::new(HOME_ASSEMBLY), &[text.as_bytes()]).ok()?;
+        place.write(OsStr::new(HOME_ASSEMBLY), &[redirected.assembly.as_bytes()]).ok()?;
         let (from, to) = (OsStr::new(HOME_ASSEMBLY), OsStr::new(HOME_OBJECT));
         self.clang.assemble(from, to, folder, &self.runner).ok()?;
-        Some(text)
+        Some(redirected)
     }
 
     /// The object of the function's own unit, with the symbols that the harness names made visible.

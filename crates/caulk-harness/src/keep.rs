@@ -18,8 +18,8 @@ impl Builder<'_> {
         for (name, text) in [("runtime.c", built.runtime()), ("harness.c", &built.source)] {
             to.write(OsStr::new(name), &[text.as_bytes()])?;
         }
-        if let Some(assembly) = &built.assembly {
-            to.write(OsStr::new(HOME_ASSEMBLY), &[assembly.as_bytes()])?;
+        if let Some(redirected) = &built.assembly {
+            to.write(OsStr::new(HOME_ASSEMBLY), &[redirected.assembly.as_bytes()])?;
         }
         to.write(OsStr::new(PLAN), &[plan.text().as_bytes()])?;
         to.write(OsStr::new(SCRIPT), &[self.script(built).as_bytes()])

@@ -23,6 +23,6 @@ pub use build::{Builder, Built, PROGRAM_MAIN, Request, Undefined};
 pub use outcome::{Ended, Outcome, Reason};
 pub use plan::{Plan, Word};
 pub use run::{HarnessLimits, Run, Wanted};
-pub use sites::Site;
+pub use sites::{Mark, Site};
 pub use source::{Kind, Stub, StubKind, StubResult, Target, Variable};
 pub use system::may_be_scripted;

@@ -45,8 +45,8 @@ pub enum Reason {
     Exited,
     /// A stub was given the memory: whether the function that it stands for takes it is not known.
     HandedToStub(String),
-    /// It returned, and the memory was not allocated there, or not lost.
-    NotLost,
+    /// It returned, and the memory was not allocated there, or not lost; where the run that came farthest left the path.
+    NotLost(String),
     /// The harness could not be made or run.
     Failed(String),
 }
@@ -64,7 +64,7 @@ impl Reason {
             Reason::Crashed(_) => "crashed",
             Reason::Exited => "ended the process",
             Reason::HandedToStub(_) => "handed to a stub",
-            Reason::NotLost => "ran without that leak",
+            Reason::NotLost(_) => "ran without that leak",
             Reason::Failed(_) => "the harness failed",
         }
     }
@@ -78,9 +78,10 @@ impl Reason {
             | Reason::DidNotLink(text)
             | Reason::NoSanitizer(text)
             | Reason::Crashed(text)
+            | Reason::NotLost(text)
             | Reason::HandedToStub(text)
             | Reason::Failed(text) => Some(text),
-            Reason::TimedOut(_) | Reason::Exited | Reason::NotLost => None,
+            Reason::TimedOut(_) | Reason::Exited => None,
         }
     }
 }
@@ -89,8 +90,8 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self, self.detail()) {
             (Reason::TimedOut(seconds), _) => write!(f, "did not end within {seconds} s"),
+            (_, Some("")) | (_, None) => f.write_str(self.group()),
             (_, Some(detail)) => write!(f, "{}: {detail}", self.group()),
-            (_, None) => f.write_str(self.group()),
         }
     }
 }
@@ -106,6 +107,8 @@ pub enum Outcome {
         stubs: Vec<String>,
         /// Those of them that were given the memory: that they leave it to their caller is what the analysis says.
         trusted: Vec<String>,
+        /// Those of the project's own functions that stubs stood for: that they may return this is what the analysis says.
+        assumed: Vec<String>,
     },
     NotConfirmed(Reason),
 }

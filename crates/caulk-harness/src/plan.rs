@@ -10,6 +10,8 @@ pub enum Word {
     Number(u64),
     /// The address of a block of the plan.
     Block(usize),
+    /// An address so many bytes inside of a block of the plan.
+    Inside(usize, u64),
     /// The address of a function that does nothing.
     Function,
 }
@@ -98,6 +100,12 @@ impl Plan {
         self.results.push((stub, call, word));
     }
 
+    /// Every call of the stub returns this, whatever was said of it before.
+    pub fn force(&mut self, stub: usize, word: Word) {
+        self.results.retain(|(other, ..)| *other != stub);
+        self.results.push((stub, 0, word));
+    }
+
     /// A call that is not made leaves this where its argument points.
     pub fn write(&mut self, stub: usize, argument: usize, offset: u64, bytes: u8, word: Word) {
         self.writes.push((stub, argument, Cell { offset, bytes, word }));
@@ -161,6 +169,7 @@ fn shown(word: Word) -> String {
     match word {
         Word::Number(value) => value.to_string(),
         Word::Block(block) => format!("@{block}"),
+        Word::Inside(block, offset) => format!("@{block}+{offset}"),
         Word::Function => "!".to_owned(),
     }
 }
@@ -176,13 +185,14 @@ mod tests {
         plan.set(outer, 8, 8, Word::Block(inner));
         plan.set(outer, 8, 8, Word::Number(0));
         plan.set(inner, 24, 4, Word::Number(7));
+        plan.set(outer, 0, 8, Word::Inside(outer, 8));
         plan.argument(0, Word::Block(outer));
         plan.variable(3, 0, 8, Word::Function);
         plan.result(1, 2, Word::Number(u64::MAX));
         plan.unmade.insert(4);
         plan.write(4, 1, 0, 8, Word::Block(inner));
         plan.fill(4, 2, Word::Block(outer));
-        let expected = "block 0 16\nblock 1 28\nset 0 8 8 0\nset 1 24 4 7\nvariable 3 0 8 !\nargument 0 @0\n\
+        let expected = "block 0 16\nblock 1 28\nset 0 8 8 0\nset 0 0 8 @0+8\nset 1 24 4 7\nvariable 3 0 8 !\nargument 0 @0\n\
                         result 1 2 18446744073709551615\nunmade 4\nwrite 4 1 0 8 @1\nfill 4 2 @0\nerrno 2\nfail 2\nnumbers -1\npointers 0\n";
         assert_eq!(plan.text(), expected);
     }

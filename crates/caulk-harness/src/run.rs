@@ -13,6 +13,7 @@ use caulk_process::{Finished, Lifeline, Limits, Runner};
 use crate::build::Built;
 use crate::outcome::{Ended, Reason};
 use crate::plan::Plan;
+use crate::sites::Mark;
 use crate::stacks::{Places, leaks};
 
 /// Bounds of a run.
@@ -62,6 +63,8 @@ pub struct Run {
     pub called: BTreeSet<usize>,
     /// A stub returned what the plan says of all stubs: another such result may lead elsewhere.
     pub used_defaults: bool,
+    /// Places of the function that it came to.
+    pub reached: BTreeSet<Mark>,
 }
 
 /// Options of LeakSanitizer. Stacks are complete, also through libraries without frame pointers.
@@ -129,6 +132,7 @@ impl Built {
             trusted: BTreeSet::new(),
             called: called(&report),
             used_defaults,
+            reached: reached(&report, self.marks()),
         };
         if matches!(run.ended, Ended::Returned { .. }) {
             self.judge(&mut run, &report, wanted);
@@ -197,6 +201,20 @@ fn called(report: &str) -> BTreeSet<usize> {
     marks(report, "called ").filter_map(|numbers| usize::try_from(*numbers.first()?).ok()).collect()
 }
 
+/// The places of `caulk: reached 0 f1`: from that number on, four of them in each digit, the first in its lowest bit.
+fn reached(report: &str, marks: &[Mark]) -> BTreeSet<Mark> {
+    let mut all = BTreeSet::new();
+    for rest in report.lines().filter_map(|line| line.strip_prefix("caulk: reached ")) {
+        let Some((from, digits)) = rest.split_once(' ') else { continue };
+        let Ok(from) = from.parse::<usize>() else { continue };
+        for (at, digit) in digits.chars().map_while(|digit| digit.to_digit(16)).enumerate() {
+            let set = (0..4).filter(|bit| digit & (1 << bit) != 0);
+            all.extend(set.filter_map(|bit| marks.get(from.checked_add(at * 4 + bit)?)));
+        }
+    }
+    all
+}
+
 fn ended(finished: &Finished, report: &str) -> Ended {
     if let Some(error) = report.lines().find(|line| is_sanitizer_failure(line)) {
         return Ended::Sanitizer(error.trim().to_owned());
@@ -233,4 +251,17 @@ fn call(number: Option<&u64>) -> Option<usize> {
 
 fn is_sanitizer_failure(line: &str) -> bool {
     line.contains("LeakSanitizer has encountered a fatal error")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_that_were_reached_are_read() {
+        let marks: Vec<Mark> = (1..=10).map(|line| Mark { line, column: 1 }).collect();
+        let lines = |report: &str| reached(report, &marks).into_iter().map(|mark| mark.line).collect::<Vec<_>>();
+        assert_eq!(lines("caulk: reached 0 92\nother\ncaulk: reached 8 2\n"), [1, 4, 6, 10]);
+        assert_eq!(lines("caulk: reached 0\ncaulk: reached x 1\ncaulk: reached 18446744073709551615 ff\n"), [0u32; 0]);
+    }
 }

@@ -50,6 +50,9 @@ extern unsigned caulk_stub_calls[], caulk_stub_uses[];
 extern const char caulk_stub_kinds[], caulk_stub_counts[], caulk_stub_known[];
 /* Where the function begins and ends, if its calls can be decided one by one. */
 extern char caulk_target_begin[] __attribute__((weak)), caulk_target_end[] __attribute__((weak));
+/* Which places of the function were reached, a byte each; the assembly of the function has them. */
+extern unsigned char caulk_reached[] __attribute__((weak));
+extern const unsigned caulk_reached_count __attribute__((weak));
 long caulk_invoke(void);
 
 long caulk_arguments[MAX_ARGUMENTS];
@@ -59,6 +62,10 @@ static char *arena, *arena_next;
 /* Where the frames of the function begin. */
 static char *stack_top;
 static char *blocks[MAX_BLOCKS];
+/* Their sizes, and which of them the program has freed. They rise in address as they do in number. */
+static size_t block_sizes[MAX_BLOCKS];
+static unsigned char block_freed[MAX_BLOCKS];
+static unsigned block_count;
 static struct { unsigned stub, call; long value; int is_used; } results[MAX_RESULTS];
 static unsigned result_count;
 static unsigned unmade[MAX_UNMADE], unmade_count;
@@ -88,11 +95,30 @@ __attribute__((noreturn)) static void leave(int status)
 
 static void say(const char *format, ...);
 
+#define REACHED_DIGITS 100
+
+/* The places that were reached, four in each digit. */
+static void say_reached(void)
+{
+	unsigned count = caulk_reached && &caulk_reached_count ? caulk_reached_count : 0;
+	for (unsigned from = 0; from < count; from += REACHED_DIGITS * 4) {
+		char digits[REACHED_DIGITS + 1] = { 0 };
+		for (unsigned i = 0; i < REACHED_DIGITS && from + i * 4 < count; i++) {
+			unsigned digit = 0;
+			for (unsigned bit = 0; bit < 4 && from + i * 4 + bit < count; bit++)
+				digit |= (caulk_reached[from + i * 4 + bit] != 0) << bit;
+			digits[i] = "0123456789abcdef"[digit];
+		}
+		say("caulk: reached %u %s\n", from, digits);
+	}
+}
+
 /* Said of every run that ends by itself. */
-static void say_defaults(void)
+static void say_progress(void)
 {
 	if (is_default_used)
 		say("caulk: defaults 1\n");
+	say_reached();
 }
 
 static void say(const char *format, ...)
@@ -158,8 +184,12 @@ static long value(void)
 		at++;
 	if (*at == '@') {
 		at++;
-		long which = number();
-		return which >= 0 && which < MAX_BLOCKS ? (long)blocks[which] : 0;
+		long which = number(), offset = 0;
+		if (*at == '+') {
+			at++;
+			offset = number();
+		}
+		return which >= 0 && which < MAX_BLOCKS ? (long)blocks[which] + offset : 0;
 	}
 	if (*at == '!') {
 		at++;
@@ -178,8 +208,11 @@ static void read_line(void)
 {
 	if (is_at("block")) {
 		long which = number(), size = number();
-		if (which >= 0 && which < MAX_BLOCKS)
+		if (which == block_count && which < MAX_BLOCKS) {
 			blocks[which] = new_block(size);
+			block_sizes[which] = size;
+			block_count++;
+		}
 	} else if (is_at("set")) {
 		long which = number(), offset = number(), bytes = number();
 		put(which >= 0 && which < MAX_BLOCKS && blocks[which] ? blocks[which] + offset : NULL, bytes, value());
@@ -308,7 +341,30 @@ int caulk_scripted(unsigned stub, long *result)
 }
 
 int caulk_is_own(long);
-long caulk_resized(long, size_t);
+static long copied(long, size_t);
+
+/* The program has freed a block of the plan. */
+void caulk_note_freed(long pointer)
+{
+	unsigned low = 0, high = block_count;
+	while (low < high) {
+		unsigned middle = low + (high - low) / 2;
+		if ((long)blocks[middle] < pointer)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (caulk_is_running && low < block_count && (long)blocks[low] == pointer)
+		block_freed[low] = 1;
+}
+
+/* What was freed holds nothing: what only it led to is lost. */
+static void forget_freed(void)
+{
+	for (unsigned i = 0; i < block_count; i++)
+		if (block_freed[i])
+			memset(blocks[i], 0, block_sizes[i]);
+}
 
 /* Memory that the caller must free. */
 static long fresh_block(void)
@@ -329,7 +385,7 @@ long caulk_stub(unsigned stub, char kind, int is_known, const long *arguments, i
 	if (caulk_scripted(stub, &result)) {
 		/* Memory of the caller's own that begins as the plan says. */
 		if (kind == 'a' && caulk_is_own(result))
-			return caulk_resized(result, FRESH_BYTES);
+			return copied(result, FRESH_BYTES);
 		return result;
 	}
 	caulk_stub_uses[stub]++;
@@ -391,14 +447,23 @@ int caulk_is_own(long pointer)
 	return arena && (char *)pointer >= arena && (char *)pointer < arena + ARENA_BYTES;
 }
 
-/* Memory of the harness that the program wants to have resized: it gets a copy. */
-long caulk_resized(long pointer, size_t size)
+/* A block of the program's own that begins as memory of the harness does. */
+static long copied(long pointer, size_t size)
 {
 	char *fresh = malloc(size);
 	size_t rest = (size_t)(arena + ARENA_BYTES - (char *)pointer);
 	if (fresh)
 		memcpy(fresh, (char *)pointer, size < rest ? size : rest);
 	return (long)fresh;
+}
+
+/* Memory of the harness that the program wants to have resized: it gets a copy. */
+long caulk_resized(long pointer, size_t size)
+{
+	long fresh = copied(pointer, size);
+	if (fresh)
+		caulk_note_freed(pointer);
+	return fresh;
 }
 
 /* Which call of the function the program is in, from 1; 0 if it is in the function itself. */
@@ -410,7 +475,7 @@ static unsigned current_call(unsigned long pc)
 
 void caulk_ended(long status)
 {
-	say_defaults();
+	say_progress();
 	say("caulk: ended %ld %u\n", status, current_call((unsigned long)__builtin_return_address(0)));
 	leave(71);
 }
@@ -426,7 +491,7 @@ static void crashed(int signal, siginfo_t *info, void *context)
 	pc = ((ucontext_t *)context)->uc_mcontext.pc;
 #endif
 	extern char __executable_start[];
-	say_defaults();
+	say_progress();
 	say("caulk: crashed %d 0x%lx 0x%lx %u\n", signal, pc - (unsigned long)__executable_start, (unsigned long)info->si_addr,
 	    current_call(pc));
 	leave(70);
@@ -474,6 +539,7 @@ int main(int count, char **words)
 	watch();
 	call();
 	scrub();
+	forget_freed();
 	say("caulk: returned 0x%lx after %u allocations\n", kept_result, allocations);
 	if (arena_next > arena)
 		__lsan_register_root_region(arena, arena_next - arena);
@@ -483,7 +549,7 @@ int main(int count, char **words)
 	for (unsigned i = 0; i < caulk_stub_count; i++)
 		if (caulk_stub_uses[i])
 			say("caulk: called %u\n", i);
-	say_defaults();
+	say_progress();
 	say("caulk: checked %d\n", leaks);
 	leave(0);
 }

@@ -25,9 +25,24 @@ const FLOAT_BYTES: usize = 16;
 const WORD_BYTES: usize = 8;
 const FRAME_BYTES: usize = KEPT.len() * WORD_BYTES + KEPT_FLOATS * FLOAT_BYTES;
 
+/// A place in the source of the function, which notes that a run came there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mark {
+    pub line: u32,
+    pub column: u32,
+}
+
+/// The assembly of a unit in which calls of one function are redirected, and places of that function are noted when they are reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Redirected {
+    pub assembly: String,
+    /// By their number in the report of a run.
+    pub marks: Vec<Mark>,
+}
+
 /// The assembly with the calls of `function` at these sites redirected. Sites have numbers; those that are not found stay as they are. None where the
 /// assembly is not that of a known machine or has no such function.
-pub(crate) fn redirected(assembly: &str, function: &str, sites: &[(usize, &Site)]) -> Option<String> {
+pub(crate) fn redirected(assembly: &str, function: &str, sites: &[(usize, &Site)]) -> Option<Redirected> {
     if !assembly.contains("\tcallq\t") {
         return None;
     }
@@ -38,6 +53,7 @@ pub(crate) fn redirected(assembly: &str, function: &str, sites: &[(usize, &Site)
     let mut met: BTreeMap<(Option<&str>, u32, u32), u32> = BTreeMap::new();
     let (mut is_inside, mut is_found, mut is_inline) = (false, false, false);
     let (mut line_number, mut column) = (0, 0);
+    let mut marks = Marks::default();
     for line in assembly.lines() {
         if line.split_whitespace().next() == Some(label.as_str()) {
             (is_inside, is_found) = (true, true);
@@ -52,7 +68,16 @@ pub(crate) fn redirected(assembly: &str, function: &str, sites: &[(usize, &Site)
             _ => {}
         }
         if let Some(place) = location(line) {
-            (line_number, column) = place;
+            (line_number, column) = (place.mark.line, place.mark.column);
+            text.push_str(line);
+            text.push('\n');
+            if is_inside {
+                marks.add(place, &mut text);
+            }
+            continue;
+        }
+        if is_inside && line.trim() == ".cfi_startproc" {
+            marks.is_open = true;
         }
         let called = line.strip_prefix("\tcallq\t").filter(|_| is_inside && !is_inline).and_then(target);
         if let Some(called) = called {
@@ -72,13 +97,57 @@ pub(crate) fn redirected(assembly: &str, function: &str, sites: &[(usize, &Site)
     }
     text.push_str("\t.text\n");
     text.push_str(&pieces);
-    is_found.then_some(text)
+    marks.define(&mut text);
+    is_found.then_some(Redirected { assembly: text, marks: marks.all })
+}
+
+/// The places of one function.
+#[derive(Default)]
+struct Marks {
+    all: Vec<Mark>,
+    numbers: BTreeMap<Mark, usize>,
+    /// The number of the function's own file: macros and inlined code of others are not of interest.
+    file: Option<u32>,
+    /// Instructions may be added: the function has begun.
+    is_open: bool,
+}
+
+impl Marks {
+    /// Adds the instruction that notes a place. It changes neither registers nor flags, so it may stand between any two others.
+    fn add(&mut self, place: Location, text: &mut String) {
+        let own = *self.file.get_or_insert(place.file);
+        if !self.is_open || own != place.file || place.mark.line == 0 {
+            return;
+        }
+        let next = self.all.len();
+        let number = *self.numbers.entry(place.mark).or_insert(next);
+        if number == next {
+            self.all.push(place.mark);
+        }
+        let _ = writeln!(text, "\tmovb\t$1, caulk_reached+{number}(%rip)");
+    }
+
+    fn define(&self, text: &mut String) {
+        let count = self.all.len();
+        let _ = writeln!(text, "\t.bss\n\t.globl\tcaulk_reached\ncaulk_reached:\n\t.zero\t{}", count.max(1));
+        let _ = writeln!(
+            text,
+            "\t.data\n\t.globl\tcaulk_reached_count\n\t.p2align\t2\ncaulk_reached_count:\n\t.long\t{count}"
+        );
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Location {
+    file: u32,
+    mark: Mark,
 }
 
 /// Line and column of `.loc 1 25 7 prologue_end`.
-fn location(line: &str) -> Option<(u32, u32)> {
-    let mut words = line.trim_start().strip_prefix(".loc\t")?.split_whitespace().skip(1);
-    Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+fn location(line: &str) -> Option<Location> {
+    let mut words = line.trim_start().strip_prefix(".loc\t")?.split_whitespace();
+    let mut number = || words.next()?.parse().ok();
+    Some(Location { file: number()?, mark: Mark { line: number()?, column: number()? } })
 }
 
 /// What a call instruction calls.
@@ -142,13 +211,26 @@ mod tests {
     #[test]
     fn calls_of_one_function_are_redirected() {
         let (second, pointer) = (site(Some("g"), 7, 9, 1), site(None, 8, 2, 0));
-        let text = redirected(ASSEMBLY, "f", &[(4, &second), (5, &pointer)]).expect("the function is there");
+        let text = redirected(ASSEMBLY, "f", &[(4, &second), (5, &pointer)]).expect("the function is there").assembly;
         let calls: Vec<&str> = text.lines().filter(|line| line.starts_with("\tcallq\t")).take(5).collect();
         let expected = ["g@PLT", "g@PLT", "caulk_site_4", "caulk_site_5", "h"];
         assert_eq!(calls, expected.map(|name| format!("\tcallq\t{name}")));
         assert!(text.contains("\tmovq\t-8(%rbp), %r11\n\tcallq\tcaulk_site_5"));
         assert!(text.contains("\tjmp\tg@PLT\n") && text.contains("\tjmp\t*%r11\n"));
         assert!(text.contains("caulk_target_begin:\nf:") && text.contains("caulk_target_end:\n.Lfunc_end1:"));
+    }
+
+    #[test]
+    fn places_of_one_function_are_noted() {
+        let assembly = ASSEMBLY
+            .replace("# @f\n", "# @f\n\t.loc\t1 6 0\n\t.cfi_startproc\n")
+            .replace("\tcallq\th\n", "\t.loc\t2 90 1\n\tcallq\th\n\t.loc\t1 7 9\n\tjne\t.LBB0_1\n");
+        let Redirected { assembly, marks } = redirected(&assembly, "f", &[]).expect("the function is there");
+        assert_eq!(marks, [Mark { line: 7, column: 9 }, Mark { line: 8, column: 2 }]);
+        let first = "\tmovb\t$1, caulk_reached+0(%rip)\n";
+        assert!(assembly.contains(&format!("\t.loc\t1 7 9\n{first}\tjne\t")), "it stands before the jump too");
+        assert!(!assembly.contains(&format!("\t.loc\t1 3 9\n{first}")), "other functions are left alone");
+        assert!(assembly.contains("caulk_reached:\n\t.zero\t2\n"));
     }
 
     #[test]

@@ -120,7 +120,7 @@ pub(crate) fn generate(target: &Target, variables: &[Variable], stubs: &[Stub]) 
         String::from("/* Made by Caulk: the call of one function, and what stands for the functions around it. */\n");
     text.push_str("#include <errno.h>\n\n");
     text.push_str("int caulk_scripted(unsigned, long *);\nint caulk_fails(void);\nvoid caulk_ended(long);\n");
-    text.push_str("int caulk_is_own(long);\nlong caulk_resized(long, unsigned long);\n");
+    text.push_str("int caulk_is_own(long);\nvoid caulk_note_freed(long);\nlong caulk_resized(long, unsigned long);\n");
     text.push_str(
         "long caulk_stub(unsigned, char, int, const long *, int);\nvoid caulk_note_reachable(unsigned, long, int);\n",
     );
@@ -255,7 +255,8 @@ fn define_system(text: &mut String, stubs: &[Stub]) {
     for name in DEALLOCATORS {
         let _ = writeln!(text, "extern void __real_{name}(long, long) __attribute__((weak));");
         let _ = writeln!(text, "void __wrap_{name}(long a, long b)\n{{");
-        let _ = writeln!(text, "\tif (!caulk_is_own(a) && __real_{name})\n\t\t__real_{name}(a, b);\n}}");
+        let _ = writeln!(text, "\tif (caulk_is_own(a))\n\t\tcaulk_note_freed(a);");
+        let _ = writeln!(text, "\telse if (__real_{name})\n\t\t__real_{name}(a, b);\n}}");
     }
     for name in ENDING {
         let _ = writeln!(text, "void __wrap_{name}(long status)\n{{\n\tcaulk_ended(status);\n}}");

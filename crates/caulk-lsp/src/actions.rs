@@ -1,4 +1,4 @@
-//! What can be done about a finding: the checked fix, a suppression with a reason, the page of its rule.
+//! What can be done about a finding: the checked fix, a suppression with a reason, the page of its rule, the paths of its memory.
 
 use std::collections::HashMap;
 
@@ -11,6 +11,8 @@ use crate::place;
 use crate::{Engine, Replacement};
 
 pub(crate) const EXPLAIN: &str = "caulk.explain";
+/// The command that says what happens on each path to the memory of a line: a document and a line from 1.
+pub(crate) const WHY: &str = "caulk.why";
 /// The command that gives the report of the last analysis as JSON.
 pub(crate) const REPORT: &str = "caulk.report";
 
@@ -42,6 +44,13 @@ pub(crate) fn actions(engine: &dyn Engine, asked: &CodeActionParams) -> Vec<Code
         let arguments = Some(vec![Value::from(finding.kind.rule())]);
         let command = Command { title: title.clone(), command: EXPLAIN.to_owned(), arguments };
         actions.push(CodeAction { command: Some(command), ..own(title, None) });
+        let site = &finding.allocation.site;
+        if let Some(allocated) = engine.root().and_then(|root| place::uri(&root.join(&site.file))) {
+            let title = format!("Why: the paths of the memory of line {}", site.line);
+            let arguments = Some(vec![json!(allocated), json!(site.line)]);
+            let command = Command { title: title.clone(), command: WHY.to_owned(), arguments };
+            actions.push(CodeAction { command: Some(command), ..own(title, None) });
+        }
     }
     actions
 }

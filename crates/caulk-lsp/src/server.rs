@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::Engine;
-use crate::actions::{EXPLAIN, REPORT};
+use crate::actions::{EXPLAIN, REPORT, WHY};
 use crate::buffers::Buffers;
 use crate::place;
 use crate::projects::{self, Projects, folders};
@@ -83,7 +83,7 @@ fn capabilities() -> ServerCapabilities {
             ..CodeActionOptions::default()
         })),
         execute_command_provider: Some(ExecuteCommandOptions {
-            commands: vec![EXPLAIN.to_owned(), REPORT.to_owned()],
+            commands: vec![EXPLAIN.to_owned(), WHY.to_owned(), REPORT.to_owned()],
             ..ExecuteCommandOptions::default()
         }),
         workspace: Some(WorkspaceServerCapabilities {
@@ -237,6 +237,13 @@ fn command(request: Request) -> Parsed<Job> {
     if params.command == REPORT {
         let uri = params.arguments.first().and_then(Value::as_str).and_then(|text| text.parse().ok());
         return Ok(Job::Report { id, uri });
+    }
+    if params.command == WHY {
+        let uri = params.arguments.first().and_then(Value::as_str).and_then(|text| text.parse().ok());
+        let line = params.arguments.get(1).and_then(Value::as_u64).and_then(|line| u32::try_from(line).ok());
+        let (uri, line) =
+            uri.zip(line).ok_or((ErrorCode::InvalidParams, format!("{WHY} needs a document and a line")))?;
+        return Ok(Job::Why { id, uri, line });
     }
     let is_ours = params.command == EXPLAIN;
     let arguments: Vec<Value> = params.arguments;

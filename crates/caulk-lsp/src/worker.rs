@@ -53,6 +53,12 @@ pub(crate) enum Job {
         id: RequestId,
         rule: String,
     },
+    /// What happens to the memory that is allocated in a line, from 1.
+    Why {
+        id: RequestId,
+        uri: Uri,
+        line: u32,
+    },
     /// Of the project of a document, or the first.
     Report {
         id: RequestId,
@@ -143,6 +149,12 @@ impl<E: Engine> Worker<E> {
                     let resolved = self.resolve(*action);
                     self.answer(id, resolved);
                 }
+            }
+            Job::Why { id, uri, line } => {
+                let file = place::path(&uri);
+                let engine = self.projects.of(Some(&uri));
+                let said = file.as_deref().and_then(Path::to_str).and_then(|file| engine.allocation(file, line));
+                self.answer(id, said.ok_or_else(|| format!("nothing is known of memory of line {line}")));
             }
             Job::Report { id, uri } => {
                 let report = self.projects.of(uri.as_ref()).report();

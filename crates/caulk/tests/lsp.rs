@@ -45,7 +45,8 @@ fn a_leak_is_shown_explained_and_fixed() {
         [
             "Fix, after a check: insert `free(p)` before line 7",
             "Suppress this `forgotten` finding with a reason",
-            "Explain the rule `forgotten`"
+            "Explain the rule `forgotten`",
+            "Why: the paths of the memory of line 3"
         ]
     );
     let fixed = client.ask("codeAction/resolve", actions[0].clone());
@@ -56,6 +57,14 @@ fn a_leak_is_shown_explained_and_fixed() {
     let page =
         client.ask("workspace/executeCommand", json!({ "command": "caulk.explain", "arguments": ["forgotten"] }));
     assert!(page["result"].as_str().is_some_and(|text| text.starts_with("# ")), "{page}");
+    let why = &actions[3]["command"];
+    let paths =
+        client.ask("workspace/executeCommand", json!({ "command": "caulk.why", "arguments": why["arguments"] }));
+    assert!(paths["result"].as_str().is_some_and(|text| text.contains("returns at 7: forgotten")), "{paths}");
+    let nothing = client.ask("workspace/executeCommand", json!({ "command": "caulk.why", "arguments": [uri, 1] }));
+    assert_eq!(nothing["error"]["message"], "nothing is known of memory of line 1");
+    let refused = client.ask("workspace/executeCommand", json!({ "command": "caulk.why", "arguments": [uri] }));
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
     client.stop();
 }
 

@@ -122,13 +122,16 @@ fn one_as_text((finding, Confirmation { outcome, runs, .. }): &(&Finding, Confir
     let what = format!("{}: {}", finding.loss, finding.title());
     let runs = count(*runs, "run", "runs");
     match outcome {
-        Outcome::Confirmed { bytes, stubs, trusted } => {
+        Outcome::Confirmed { bytes, stubs, trusted, assumed } => {
             text.line(format_args!("{what}: confirmed by execution"));
             let site = &finding.allocation.site;
             let size = count(usize::try_from(*bytes).unwrap_or(usize::MAX), "byte", "bytes");
             text.line(format_args!("  LeakSanitizer reports {size} allocated at {}:{} ({runs})", site.file, site.line));
             if !stubs.is_empty() {
                 text.line(format_args!("  stubs stood for {}", named(stubs)));
+            }
+            if !assumed.is_empty() {
+                text.line(format_args!("  not called: {}; by the analysis, they may return this", named(assumed)));
             }
             if !trusted.is_empty() {
                 text.line(format_args!("  given to {}: by the analysis, left to the caller", named(trusted)));
@@ -149,6 +152,11 @@ fn table(results: &[(&Finding, Confirmation)], is_wanted: bool) -> String {
         let confirmed = results.len() - reasons(results).values().sum::<usize>();
         text.line(format_args!(""));
         text.line(format_args!("{confirmed:5}  confirmed by execution"));
+        let is_assumed = |(_, result): &&(&Finding, Confirmation)| matches!(&result.outcome, Outcome::Confirmed { assumed, .. } if !assumed.is_empty());
+        match results.iter().filter(is_assumed).count() {
+            0 => {}
+            some => text.line(format_args!("{some:5}    of them with functions of the project that were not called")),
+        }
         let mut rows: Vec<(&str, usize)> = reasons(results).into_iter().collect();
         rows.sort_by_key(|(reason, count)| (std::cmp::Reverse(*count), *reason));
         rows.iter().for_each(|(reason, count)| text.line(format_args!("{count:5}  {reason}")));
@@ -178,15 +186,15 @@ fn reasons(results: &[(&Finding, Confirmation)]) -> BTreeMap<&'static str, usize
 fn as_json(results: &[(&Finding, Confirmation)]) -> Value {
     let one = |(finding, Confirmation { outcome, runs, .. }): &(&Finding, Confirmation)| {
         let none: &[String] = &[];
-        let (verdict, reason, detail, bytes, stubs, trusted) = match outcome {
-            Outcome::Confirmed { bytes, stubs, trusted } => {
-                ("confirmed", None, None, Some(bytes), stubs.as_slice(), trusted.as_slice())
+        let (verdict, reason, detail, bytes, [stubs, trusted, assumed]) = match outcome {
+            Outcome::Confirmed { bytes, stubs, trusted, assumed } => {
+                ("confirmed", None, None, Some(bytes), [stubs, trusted, assumed].map(Vec::as_slice))
             }
-            Outcome::NotConfirmed(reason) => ("notConfirmed", Some(reason.group()), reason.detail(), None, none, none),
+            Outcome::NotConfirmed(reason) => ("notConfirmed", Some(reason.group()), reason.detail(), None, [none; 3]),
         };
         json!({
             "fingerprint": finding.fingerprint, "title": finding.title(), "loss": finding.loss, "allocation": finding.allocation,
-            "verdict": verdict, "reason": reason, "detail": detail, "bytes": bytes, "stubs": stubs, "trusted": trusted,
+            "verdict": verdict, "reason": reason, "detail": detail, "bytes": bytes, "stubs": stubs, "trusted": trusted, "assumed": assumed,
             "runs": runs,
         })
     };

@@ -25,6 +25,16 @@ pub(crate) struct Call {
     pub is_foreign: bool,
     /// It gives memory to its caller, so it is better made.
     pub allocates: bool,
+    /// All that it may return, where its code shows that.
+    returns: Option<Vec<i64>>,
+}
+
+impl Call {
+    /// Whether it may return a number, as far as is known.
+    pub(crate) fn may_return(&self, number: u64) -> bool {
+        let is_it = |known: &i64| *known as u64 == number || u64::from(*known as u32) == number;
+        self.returns.as_ref().is_none_or(|known| known.iter().any(is_it))
+    }
 }
 
 /// All calls of a function; their stubs have the same numbers.
@@ -70,6 +80,11 @@ impl Calls {
                 can_be_left_out: can_be_left_out(program, analysis, callee, data),
                 is_foreign,
                 allocates: kind == StubResult::Fresh || !only_result,
+                returns: match kind {
+                    StubResult::Number => callee.and_then(|callee| returned_numbers(program, callee)),
+                    // Any other number is no pointer.
+                    StubResult::Pointer | StubResult::Fresh => Some(vec![0]),
+                },
             });
         }
         all
@@ -184,7 +199,7 @@ impl Calls {
             let Some(number) = self.number(*call) else { continue };
             let StubKind::Call { kind, .. } = self.stubs[number].kind else { continue };
             let word = match value {
-                InputValue::Number(bits, number) => Word::Number(super::sign_extended(*bits, *number)),
+                InputValue::Number(bits, number) => Word::Number(super::subject::sign_extended(*bits, *number)),
                 InputValue::Null => Word::Number(0),
                 InputValue::NotNull => match blocks.get(&(*nth, *call)) {
                     Some(block) if kind != StubResult::Number => Word::Block(*block),
@@ -220,6 +235,20 @@ fn words(data: &CallData) -> usize {
     data.args.len() + data.by_value.len() * WORDS_BY_VALUE
 }
 
+/// All that a function returns, if these are numbers of its code.
+fn returned_numbers(program: &Program, callee: FuncId) -> Option<Vec<i64>> {
+    let body = program.body(callee)?;
+    let mut all = Vec::new();
+    for inst in body.insts.values() {
+        let Inst::Return { value: Some(value) } = inst else { continue };
+        match value {
+            Operand::Const(constant) => all.push(body.consts[*constant].as_signed()?),
+            Operand::Value(value) => all.extend(body.constants_of(*value)?),
+        }
+    }
+    Some(all)
+}
+
 fn can_be_left_out(program: &Program, analysis: &Analysis, callee: Option<FuncId>, data: &CallData) -> bool {
     let Some(callee) = callee else { return !data.flags.no_return };
     let declaration = program.function(callee).declaration;
@@ -234,7 +263,7 @@ fn is_own(program: &Program, callee: FuncId) -> bool {
 }
 
 /// The arguments of a call that are addresses in a local variable: the register, and how far inside.
-fn passed(body: &Body, call: InstId, local: InstId) -> Vec<(usize, i64)> {
+pub(super) fn passed(body: &Body, call: InstId, local: InstId) -> Vec<(usize, i64)> {
     let Some(data) = body.insts[call].call() else { return Vec::new() };
     let mut found = Vec::new();
     let mut register = 0;

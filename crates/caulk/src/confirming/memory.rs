@@ -18,6 +18,8 @@ const PLAIN_BYTES: u64 = 4096;
 const SPARE_BYTES: u64 = 256;
 /// Elements of an array of pointers that lead somewhere.
 const MAX_ELEMENTS: u64 = 2;
+/// The same for an array of texts: the words of a command line or of a line of a configuration, which a loop takes one after the other.
+const MAX_WORDS: u64 = 8;
 /// Structures inside of structures.
 const MAX_NESTING: u32 = 12;
 /// Blocks of one plan.
@@ -34,6 +36,15 @@ pub(crate) struct Filling<'a> {
     pub variables: bool,
     /// Text in memory of no known type.
     pub text: &'a str,
+}
+
+/// Whether something points to texts, as far as types tell: to pointers to no structure.
+fn is_texts(pointee: Pointee) -> bool {
+    pointee.target.is_none() && pointee.depth == 2 && !pointee.is_function
+}
+
+fn is_words(declaration: &Function, index: usize) -> bool {
+    declaration.params.get(index).is_some_and(|param| is_texts(param.pointee))
 }
 
 /// A plan in the making.
@@ -84,6 +95,8 @@ impl<'a> Memory<'a> {
             let word = match kind {
                 Kind::Bytes(size) => self.plan.block(*size).map(Word::Block),
                 _ if is_pointer => Some(self.pointer(unit, param, self.filling.depth + 1)),
+                // `int argc, char **argv`.
+                _ if self.filling.number == 0 && is_words(declaration, index + 1) => Some(Word::Number(MAX_WORDS)),
                 _ => Some(Word::Number(self.filling.number)),
             };
             self.arguments.push(word);
@@ -151,8 +164,14 @@ impl<'a> Memory<'a> {
             _ if pointee.depth > 1 => {
                 // The end of an array of pointers is a null pointer.
                 let inner = Pointee { depth: pointee.depth - 1, ..pointee };
-                for element in 0..MAX_ELEMENTS {
+                let elements = if is_texts(pointee) { MAX_WORDS } else { MAX_ELEMENTS };
+                for element in 0..elements {
                     let word = self.pointer_to(inner, target, depth - 1);
+                    self.plan.set(block, element * 8, 8, word);
+                }
+                // Some programs end their words with an empty one.
+                for element in elements..if is_texts(pointee) { 2 * MAX_WORDS } else { elements } {
+                    let word = self.plan.block(PLAIN_BYTES).map_or(Word::Number(0), Word::Block);
                     self.plan.set(block, element * 8, 8, word);
                 }
             }
@@ -166,6 +185,13 @@ impl<'a> Memory<'a> {
     }
 
     fn fill_type(&mut self, holder: Holder, base: u64, ty: TypeId, depth: u32, nesting: u32) {
+        if let Holder::Block(block) = holder
+            && self.is_ring(ty)
+        {
+            let links = self.program.type_info(ty).fields.iter().map(|field| base + field.offset).collect::<Vec<_>>();
+            links.into_iter().for_each(|link| self.put(holder, link, 8, Word::Inside(block, base)));
+            return;
+        }
         if depth == 0 || nesting > MAX_NESTING {
             return;
         }
@@ -193,6 +219,13 @@ impl<'a> Memory<'a> {
         self.outer.pop();
     }
 
+    /// Whether a structure has nothing but links to others of its kind: an empty list of such leads to itself.
+    fn is_ring(&self, ty: TypeId) -> bool {
+        let info = self.program.type_info(ty);
+        let is_link = |field: &caulk_program::FieldInfo| field.pointee.depth == 1 && field.target == Some(ty);
+        !info.is_union && info.fields.len() > 1 && info.fields.iter().all(is_link)
+    }
+
     fn put(&mut self, holder: Holder, offset: u64, bytes: u8, word: Word) {
         match holder {
             Holder::Block(block) => self.plan.set(block, offset, bytes, word),
@@ -207,7 +240,7 @@ impl<'a> Memory<'a> {
     /// Makes a value what the path needs. Results of calls are not memory; what cannot be reached is left out.
     pub(crate) fn need(&mut self, place: &InputPlace, value: InputValue) {
         match (place, value) {
-            (_, InputValue::NotNull) if self.is_function(place) => {}
+            (_, InputValue::NotNull) if matches!(self.word(place), Some(Word::Function | Word::Inside(..))) => {}
             (InputPlace::Param(index), InputValue::NotNull) => _ = self.pointed_to(&InputPlace::Param(*index)),
             (InputPlace::Param(index), InputValue::Null) => self.set_argument(*index, Word::Number(0)),
             (InputPlace::Param(index), InputValue::Number(_, number)) => {
@@ -239,10 +272,6 @@ impl<'a> Memory<'a> {
         if let Some(argument) = self.arguments.get_mut(index as usize) {
             *argument = Some(word);
         }
-    }
-
-    fn is_function(&mut self, place: &InputPlace) -> bool {
-        self.word(place) == Some(Word::Function)
     }
 
     /// What a value is, as far as it was decided.

@@ -2,26 +2,26 @@
 //! project's own units and run until LeakSanitizer reports memory of the finding's place, or no inputs are left to try.
 
 mod calls;
+mod deciding;
 mod memory;
 mod replace;
+mod route;
 mod scope;
 mod search;
+mod subject;
 mod texts;
 mod tries;
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use caulk_capture::CompileJob;
-use caulk_explore::{Exploration, InputPlace, InputValue, Inputs, Verdict};
+use caulk_explore::{Exploration, Inputs, Verdict, Witness};
 use caulk_files::Destination;
 use caulk_frontend::Clang;
-use caulk_harness::{
-    Builder, Built, Ended, HarnessLimits, Outcome, Plan, Reason, Request, Stub, StubKind, StubResult, Target, Variable,
-    Wanted, Word,
-};
+use caulk_harness::{Builder, Built, Ended, HarnessLimits, Outcome, Plan, Reason, Request, Stub, Variable, Wanted};
+use caulk_ir::Body;
 use caulk_ir::entity::Entity;
-use caulk_ir::{Body, InstId};
 use caulk_process::{Limits, Runner};
 use caulk_program::{FuncId, GlobalVarId, Program};
 use caulk_report::{Finding, shown_path};
@@ -29,12 +29,13 @@ use caulk_useflow::Analysis;
 
 use crate::commands::check::Checked;
 use crate::error::Error;
-use calls::{Calls, OutParameter};
-use memory::Memory;
+use calls::Calls;
+use route::Route;
 use scope::{Scripted, Symbols};
-use search::{Choice, Search};
+use search::{Best, Choice, Search};
+use subject::{By, Parts, Subject};
 use texts::NeededText;
-use tries::{Try, tries};
+use tries::tries;
 
 /// How much is tried for a finding. All bounds but that of one run are counts, so that the answer does not depend on time.
 #[derive(Clone, Debug)]
@@ -74,7 +75,7 @@ impl Confirmation {
 
     fn of(built: Built, runs: usize, best: Option<Best>) -> Self {
         let (outcome, plan) = match best {
-            Some((_, outcome, plan)) => (outcome, plan),
+            Some(Best { outcome, plan, .. }) => (outcome, plan),
             None => (Outcome::NotConfirmed(Reason::Failed("nothing was run".to_owned())), Plan::default()),
         };
         Self { outcome, runs, harness: Some((built, plan)) }
@@ -85,7 +86,7 @@ impl Confirmation {
         let Outcome::NotConfirmed(reason) = &self.outcome else { return false };
         matches!(
             reason,
-            Reason::NotLost | Reason::HandedToStub(_) | Reason::Crashed(_) | Reason::Exited | Reason::TimedOut(_)
+            Reason::NotLost(_) | Reason::HandedToStub(_) | Reason::Crashed(_) | Reason::Exited | Reason::TimedOut(_)
         )
     }
 
@@ -114,12 +115,16 @@ struct PathOf {
     function: FuncId,
     inputs: Inputs,
     texts: Vec<NeededText>,
+    route: Route,
+    /// The file of the function, as findings name it.
+    file: String,
 }
 
 impl PathOf {
-    fn new(program: &Program, function: FuncId, inputs: Inputs) -> Self {
+    fn new(program: &Program, function: FuncId, body: &Body, witness: &Witness, file: &str) -> Self {
+        let inputs = witness.inputs.clone();
         let texts = texts::needed(program, &inputs, |call| scope::callee(program, function, call));
-        Self { function, inputs, texts }
+        Self { function, inputs, texts, route: Route::of(body, witness), file: file.to_owned() }
     }
 }
 
@@ -271,7 +276,7 @@ impl<'a> Session<'a> {
                 let is_known = |(_, path): &(bool, PathOf)| path.inputs == witness.inputs;
                 if is_made_here && is_here && !found.iter().any(is_known) {
                     let is_elsewhere = body.place(witness.place).line != finding.loss.line;
-                    found.push((is_elsewhere, PathOf::new(program, function, witness.inputs.clone())));
+                    found.push((is_elsewhere, PathOf::new(program, function, &body, witness, &finding.loss.file)));
                 }
             }
         }
@@ -305,10 +310,10 @@ impl<'a> Session<'a> {
 
     /// Runs one try after the other until the leak is seen.
     fn try_all(&self, built: Built, subject: &Subject<'_>, wanted: &Wanted, needs_failure: bool) -> Confirmation {
-        let mut search = Search::new(self, &built, wanted);
-        let constants = scope::constants(subject.program, subject.path.function);
+        let mut search = Search::new(self, &built, wanted, subject.path);
+        let constants = subject.constants();
         for one in tries(&constants) {
-            let plan = subject.plan(one);
+            let plan = subject.plan(one, &[]);
             let Some(run) = search.run(&plan) else { break };
             let Ended::Returned { allocations } = run.ended else { continue };
             // The path wants one to fail: which, is found out by trying.
@@ -337,18 +342,22 @@ impl<'a> Session<'a> {
         wanted: &Wanted,
         needs_failure: bool,
     ) -> (usize, Option<Best>) {
-        let mut search = Search::new(self, built, wanted);
-        let constants = scope::constants(subject.program, subject.path.function);
+        let mut search = Search::new(self, built, wanted, subject.path);
+        let constants = subject.constants();
         let starts = subject.body().map_or_else(Vec::new, |body| calls.starts(&body, &subject.path.inputs));
         let mut choices: Vec<Choice> = starts.into_iter().map(Choice::new).collect();
-        'all: for one in tries(&constants).into_iter().filter(|one| !one.decides_results) {
-            let plan = subject.plan(one);
+        let all = tries(&constants).into_iter().filter(|one| !one.decides_results);
+        'all: for (number, one) in all.enumerate() {
             for choice in &mut choices {
+                let plan = subject.plan(one, &choice.needs);
                 let Some((run, plan)) = search.run_with(&plan, choice, calls) else { break 'all };
                 if search.is_confirmed_by_trust() {
                     break 'all;
                 }
-                let Ended::Returned { allocations } = run.ended else { continue };
+                let allocations = match run.ended {
+                    Ended::Returned { allocations } => allocations,
+                    _ => 0,
+                };
                 for failing in 1..=allocations.min(self.effort.max_failures) {
                     if !needs_failure || search.is_confirmed() {
                         break;
@@ -358,124 +367,19 @@ impl<'a> Session<'a> {
                     }
                 }
             }
+            if number == 0 {
+                // Other memory is tried with the calls that brought the first runs farthest.
+                choices.sort_by_key(|choice| std::cmp::Reverse(choice.farthest()));
+                choices.truncate(1);
+            }
+            let Some(choice) = choices.first_mut() else { break };
+            if search.turn(subject, one, choice, calls).is_none() {
+                break;
+            }
         }
+        search.strengthen(calls);
         (search.runs, search.best)
     }
-}
-
-/// How near the best run came, what it says, and its inputs.
-type Best = (u8, Outcome, Plan);
-
-/// What a harness is linked from.
-struct Parts {
-    target: Target,
-    home: usize,
-    units: Vec<usize>,
-    variables: Vec<GlobalVarId>,
-}
-
-/// What is run.
-struct Subject<'a> {
-    program: &'a Program,
-    path: &'a PathOf,
-    parts: &'a Parts,
-    by: By<'a>,
-    /// What the path needs `errno` to be where a function fails.
-    errno: Option<u64>,
-}
-
-/// What stands for functions.
-enum By<'a> {
-    Calls(&'a Calls),
-    Functions {
-        scripted: &'a Scripted,
-        /// Results of the project's own functions are those of the path, in every run.
-        decides_results: bool,
-    },
-}
-
-impl Subject<'_> {
-    fn body(&self) -> Option<Body> {
-        self.program.body(self.path.function)
-    }
-
-    fn plan(&self, one: Try<'_>) -> Plan {
-        let info = self.program.function(self.path.function);
-        let mut memory = Memory::new(self.program, &self.parts.variables, one.filling);
-        memory.fill(info.unit, info.declaration, &self.parts.target.parameters);
-        if let By::Calls(calls) = &self.by
-            && one.results.pointers
-        {
-            calls.results_by_type(self.program, self.path.function).for_each(|(call, unit, pointee)| {
-                memory.fill_result(call, unit, pointee);
-            });
-            for OutParameter { call, argument, unit, pointee } in calls.out_parameters(self.program, self.path.function)
-            {
-                memory.fill_argument(call, argument, unit, pointee);
-            }
-        }
-        if one.follows_path {
-            self.path.inputs.values.iter().for_each(|(place, value)| memory.need(place, *value));
-            self.path.texts.iter().for_each(|text| memory.need_text(text));
-        }
-        let (mut plan, results, cells) = memory.finish();
-        (plan.numbers, plan.pointers) = (one.results.number, one.results.pointers);
-        plan.errno = self.errno.filter(|_| one.follows_path);
-        match &self.by {
-            _ if !one.follows_path => {}
-            By::Calls(calls) => {
-                calls.add_results(&self.path.inputs, &results, &mut plan);
-                self.body().into_iter().for_each(|body| calls.add_writes(&body, &cells, &mut plan));
-            }
-            By::Functions { scripted, decides_results } => {
-                self.script(scripted, &mut plan, &results, *decides_results || one.decides_results);
-            }
-        }
-        plan
-    }
-
-    /// Results that the path needs. A pointer that is not null is left to the function itself, or to its stub, unless the path speaks of
-    /// what it points to.
-    fn script(
-        &self,
-        scripted: &Scripted,
-        plan: &mut Plan,
-        results: &BTreeMap<(u32, InstId), usize>,
-        decides_all: bool,
-    ) {
-        for (place, value) in &self.path.inputs.values {
-            let InputPlace::Result { nth, call } = place else { continue };
-            let word = match value {
-                InputValue::Number(bits, number) => Word::Number(sign_extended(*bits, *number)),
-                InputValue::Null => Word::Number(0),
-                InputValue::NotNull => match results.get(&(*nth, *call)) {
-                    Some(block) => Word::Block(*block),
-                    None => continue,
-                },
-            };
-            let all = scripted.stubs.iter().zip(&scripted.calls).enumerate();
-            for (stub, (about, calls)) in all.filter(|(_, (stub, _))| decides_all || !stub.is_replaced) {
-                if matches!(word, Word::Block(_)) && !is_stub_for_pointer(&about.kind) {
-                    continue;
-                }
-                if let Some(at) = calls.iter().position(|own| *own == (*nth, *call)) {
-                    let which = if calls.len() == 1 { 0 } else { at as u32 + 1 };
-                    plan.result(stub, which, word);
-                }
-            }
-        }
-    }
-}
-
-/// Whether nothing but a stub is called, and its result is no fresh memory.
-fn is_stub_for_pointer(kind: &StubKind) -> bool {
-    matches!(kind, StubKind::Replaced { kind: StubResult::Pointer })
-}
-
-fn sign_extended(bits: u8, number: u64) -> u64 {
-    let shift = 64 - u32::from(bits.clamp(1, 64));
-    // The shift of a signed number repeats its sign.
-    (((number << shift) as i64) >> shift) as u64
 }
 
 /// How the project's objects are compiled and linked.

@@ -74,6 +74,30 @@ pub(crate) fn needed(program: &Program, inputs: &Inputs, callee: impl Fn(InstId)
     texts.texts.into_iter().filter_map(text).collect()
 }
 
+/// Texts that the path finds equal to something of which it has no word, the words of a command line for instance: any of them may have to be so.
+pub(crate) fn words(program: &Program, inputs: &Inputs, callee: impl Fn(InstId) -> Option<FuncId>) -> Vec<String> {
+    let mut words = Vec::new();
+    for (result, arguments) in &inputs.arguments {
+        let InputPlace::Result { call, .. } = result else { continue };
+        let is_equal =
+            inputs.values.iter().any(|(place, value)| place == result && matches!(value, InputValue::Number(_, 0)));
+        let is_comparison = callee(*call).is_some_and(|callee| COMPARE.contains(&program.function(callee).symbol));
+        if !is_equal || !is_comparison {
+            continue;
+        }
+        let known = arguments.iter().take(2).filter_map(|argument| match argument {
+            Argument::Inside(InputPlace::Global(global), 0) => text_of(program, *global),
+            _ => None,
+        });
+        for word in known.filter_map(|bytes| String::from_utf8(bytes).ok()) {
+            if !word.is_empty() && !words.contains(&word) {
+                words.push(word);
+            }
+        }
+    }
+    words
+}
+
 struct Texts<'i> {
     program: &'i Program,
     values: BTreeMap<&'i InputPlace, InputValue>,
@@ -112,7 +136,7 @@ impl<'i> Texts<'i> {
                 }
             }
             InputValue::Number(bits, number) if is_one_of(READ_NUMBER) => {
-                let shown = (super::sign_extended(bits, number) as i64).to_string();
+                let shown = (super::subject::sign_extended(bits, number) as i64).to_string();
                 if let Some(text) = self.text_at(first) {
                     text.equal.get_or_insert(shown.into_bytes());
                 }

@@ -24,6 +24,8 @@ pub(crate) struct Try<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Constants {
     pub numbers: Vec<u64>,
+    /// Those that the path finds something equal to.
+    pub words: Vec<String>,
     pub texts: Vec<String>,
 }
 
@@ -42,7 +44,14 @@ const MAX_DISTANCE: usize = 4;
 /// All tries, the most promising first: what differs from the first in one thing comes before what differs in several.
 pub(crate) fn tries(constants: &Constants) -> Vec<Try<'_>> {
     let numbers: Vec<u64> = NUMBERS.into_iter().chain(constants.numbers.iter().copied()).collect();
-    let texts: Vec<&str> = TEXTS.into_iter().chain(constants.texts.iter().map(String::as_str)).collect();
+    let plain = TEXTS.into_iter().skip(1).chain(constants.texts.iter().map(String::as_str));
+    let words = constants.words.iter().map(String::as_str);
+    let mut texts: Vec<&str> = TEXTS[..1].to_vec();
+    for text in words.chain(plain) {
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
     let mut ranked: Vec<(usize, Try<'_>)> = Vec::new();
     for (d, depth) in DEPTHS.into_iter().enumerate() {
         for (v, variables) in [true, false].into_iter().enumerate() {
@@ -74,11 +83,13 @@ mod tests {
 
     #[test]
     fn the_plainest_try_comes_first_and_each_once() {
-        let constants = Constants { numbers: vec![7], texts: vec!["yes".to_owned()] };
+        let constants = Constants { numbers: vec![7], words: vec!["--name".to_owned()], texts: vec!["yes".to_owned()] };
         let tries = tries(&constants);
         assert_eq!((tries[0].filling.depth, tries[0].filling.number, tries[0].results.number), (2, 0, 0));
         let is_repeated = |(at, one): (usize, &Try<'_>)| tries[..at].contains(one);
         assert!(!tries.iter().enumerate().any(is_repeated));
+        let place = |text: &str| tries.iter().position(|one| one.filling.text == text);
+        assert!(place("--name") < place("yes"), "what the path speaks of comes before what the code does");
         assert!(tries.iter().take(40).any(|one| one.filling.text == "yes"), "constants of the code come early");
     }
 }

@@ -10,6 +10,7 @@ mod compare;
 mod convention;
 mod safety;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use caulk_fix::{Edit, Patch, Proposal, borrowing, freeing, propose};
@@ -27,6 +28,9 @@ use safety::Safety;
 
 /// Proposals tried for one finding.
 const MAX_TRIES: usize = 5;
+/// Analyses after which a problem of unknown origin takes all proposals with it that may have caused it: of a program with hundreds of findings
+/// each costs as much as a first check of the changed units.
+const MAX_ANALYSES: usize = 40;
 /// Analyses of all proposals together, before a finding whose proposal fails gets no further one.
 const MAX_ITERATIONS: usize = 12;
 
@@ -184,6 +188,8 @@ struct Checker<'a> {
     options: CheckOptions,
     before: &'a Checked,
     safety: Safety<'a>,
+    /// How often the program was analysed with a patch.
+    analyses: Cell<usize>,
 }
 
 impl<'a> Checker<'a> {
@@ -192,7 +198,7 @@ impl<'a> Checker<'a> {
         options.input.quiet = true;
         // What is compared are all findings, whatever is known of them already.
         (options.baseline, options.changed_since, options.strict) = (None, None, false);
-        Self { options, before, safety: Safety::new(&before.analysed) }
+        Self { options, before, safety: Safety::new(&before.analysed), analyses: Cell::new(0) }
     }
 
     /// Why a destructor must not free a field that it misses, if another function does so. Which of the two comes first cannot be seen
@@ -239,6 +245,7 @@ impl<'a> Checker<'a> {
 
     /// Leaves each finding the proposal that passes with those of the others, and gives all of these together.
     fn try_together(&self, tasks: &mut [Task<'_>]) -> Result<Patch, Error> {
+        self.analyses.set(0);
         for iteration in 0.. {
             let patch = join(tasks);
             let active: Vec<(&Finding, &Proposal)> =
@@ -251,30 +258,40 @@ impl<'a> Checker<'a> {
                 return Ok(patch);
             }
             let mut blamed: BTreeMap<usize, String> = BTreeMap::new();
+            let mut unknown: Option<&Problem> = None;
             for problem in &problems {
                 let blamed_by = |suspicion: Suspicion| -> Vec<usize> {
                     let is_blamed = |at: &usize| tasks[*at].is_blamed(problem, suspicion, &self.before.sources);
                     (0..tasks.len()).filter(is_blamed).collect()
                 };
                 let own = [Suspicion::Near, Suspicion::Far].map(blamed_by).into_iter().find(|own| !own.is_empty());
-                // It is not known whose it is: fewer of them are tried.
-                let own = own.map_or_else(|| self.guilty(tasks, problem), Ok)?;
-                own.into_iter().for_each(|at| _ = blamed.entry(at).or_insert_with(|| problem.text.clone()));
+                match own {
+                    Some(own) => {
+                        own.into_iter().for_each(|at| _ = blamed.entry(at).or_insert_with(|| problem.text.clone()))
+                    }
+                    None => unknown = unknown.or(Some(problem)),
+                }
             }
+            // It may go with those that are known, and others of its kind with it. Else fewer are tried.
+            if let Some(problem) = unknown.filter(|_| blamed.is_empty()) {
+                let own = self.guilty(tasks, problem)?;
+                own.into_iter().for_each(|at| _ = blamed.insert(at, problem.text.clone()));
+            }
+            let is_last = iteration >= MAX_ITERATIONS || self.analyses.get() >= MAX_ANALYSES;
             for (at, text) in blamed {
-                tasks[at].fail(&text, iteration >= MAX_ITERATIONS);
+                tasks[at].fail(&text, is_last);
             }
         }
         Ok(Patch::default())
     }
 
     /// The proposal that a problem comes from, perhaps with some of those before it: the first that the problem is there with. Without it
-    /// the others may go on.
+    /// the others may go on. When enough was analysed, all that are still to blame.
     fn guilty(&self, tasks: &[Task<'_>], problem: &Problem) -> Result<Vec<usize>, Error> {
         let active: Vec<usize> = (0..tasks.len()).filter(|at| !tasks[*at].proposals.is_empty()).collect();
         // With none of them there is no problem, and with all there is.
         let (mut fine, mut wrong) = (0, active.len());
-        while wrong - fine > 1 {
+        while wrong - fine > 1 && self.analyses.get() < MAX_ANALYSES {
             let middle = fine + (wrong - fine) / 2;
             let some: Vec<(&Finding, &Proposal)> =
                 active[..middle].iter().map(|at| (tasks[*at].finding, &tasks[*at].proposals[0])).collect();
@@ -286,11 +303,12 @@ impl<'a> Checker<'a> {
                 fine = middle;
             }
         }
-        Ok(active.get(wrong.wrapping_sub(1)).copied().into_iter().collect())
+        Ok(active.get(fine..wrong).unwrap_or_default().to_vec())
     }
 
     /// Analyses the program with a patch, and says what is wrong then.
     fn problems(&self, patch: &Patch, active: &[(&Finding, &Proposal)]) -> Result<Vec<Problem>, Error> {
+        self.analyses.set(self.analyses.get() + 1);
         let root = &self.before.analysed.read.root;
         let problem = |text: &str| Problem { functions: Vec::new(), still: None, file: None, text: text.to_owned() };
         let Some(texts) = patch.texts(&self.before.sources) else {
