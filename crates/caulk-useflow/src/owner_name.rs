@@ -3,7 +3,7 @@
 //! `for (it = list; it; it++)` leaves `it` as the last variable that was set to the block, and `second = first + n` one that points into it. Neither
 //! can be freed, so neither is what a reader looks for.
 
-use caulk_ir::{Body, Inst, InstId, Operand, Step, VarId};
+use caulk_ir::{AddressStep, Body, Inst, InstId, Operand, VarId};
 
 /// The variable that has what another one walks over or points into, if there is one.
 pub(crate) fn owner_of(body: &Body, walker: VarId) -> Option<VarId> {
@@ -35,11 +35,11 @@ fn is_walker(body: &Body, var: VarId) -> bool {
     })
 }
 
-fn is_away(step: &Step) -> bool {
+fn is_away(step: &AddressStep) -> bool {
     match step {
-        Step::Field { offset, .. } => *offset != 0,
-        Step::Bytes { offset, .. } => *offset != 0,
-        Step::Index { .. } => true,
+        AddressStep::Field { offset, .. } => *offset != 0,
+        AddressStep::Bytes { offset, .. } => *offset != 0,
+        AddressStep::Index { .. } => true,
     }
 }
 

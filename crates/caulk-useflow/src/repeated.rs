@@ -101,8 +101,8 @@ fn is_repeated(
 /// Whether an instruction of a function computes the address of a field.
 fn names_field(program: &Program, function: FuncId, inst: &Inst, slot: Slot) -> bool {
     let unit = program.function(function).unit;
-    let is_field = |step: &Step| match *step {
-        Step::Field { ty, offset } => offset == slot.1 && program.resolve_struct(unit, ty) == slot.0,
+    let is_field = |step: &AddressStep| match *step {
+        AddressStep::Field { ty, offset } => offset == slot.1 && program.resolve_struct(unit, ty) == slot.0,
         _ => false,
     };
     matches!(inst, Inst::Address { steps, .. } if steps.iter().any(is_field))

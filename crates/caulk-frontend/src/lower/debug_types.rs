@@ -262,14 +262,10 @@ impl<'m> Lowering<'m> {
     }
 
     /// Fills in the structure that a variable is. Constant addresses step into a global by numbers alone, so that nothing else would.
-    pub(crate) fn describe_variable(&mut self, ty: Ty<'m>, pointee: Pointee) {
-        let ty = innermost_element(ty);
-        let (0, Some(id)) = (pointee.depth, pointee.target) else { return };
-        let is_named = matches!(ty.kind(), TypeKind::Struct) && !ty.struct_name().is_empty();
-        if is_named && self.unit.structs[id].size == ty.size(self.module) {
-            self.bind(ty, id);
+    pub(crate) fn describe_variable(&mut self, pointee: Pointee) {
+        if let (0, Some(id)) = (pointee.depth, pointee.target) {
+            self.fill(id);
         }
-        self.fill(id);
     }
 
     /// The structure of a name; of several, one of the size that has the template arguments around it in common, and

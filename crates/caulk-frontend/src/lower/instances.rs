@@ -4,7 +4,7 @@
 //! What a pointer is declared to point to tells it. Parameters are asked before any body is lowered, since that is where
 //! methods get their object; all other values when code first steps into the type.
 
-use caulk_ir::{Inst, Operand, Pointee, Step, StructId};
+use caulk_ir::{AddressStep, Inst, Operand, Pointee, StructId};
 
 use super::function::FunctionLowering;
 use super::unit::Lowering;
@@ -71,7 +71,7 @@ impl<'m> FunctionLowering<'_, 'm> {
         match &self.draft.insts[*self.values.get(&place)?] {
             Inst::Local { var: Some(variable), .. } => Some(self.draft.vars[*variable].pointee),
             Inst::Address { base: Operand::Value(_), steps } => {
-                let Some(Step::Field { ty, offset }) = steps.last() else { return None };
+                let Some(AddressStep::Field { ty, offset }) = steps.last() else { return None };
                 let fields = &self.unit.unit.structs[*ty].fields;
                 fields.iter().find(|f| f.offset == *offset && f.pointee.depth > 0).map(|f| f.pointee)
             }

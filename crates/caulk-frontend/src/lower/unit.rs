@@ -106,7 +106,7 @@ impl<'m> Lowering<'m> {
             global.pointee = self.pointee(ty);
             self.join_types(value.value_type(), global.pointee);
             if !value.is_declaration() {
-                self.describe_variable(value.value_type(), global.pointee);
+                self.describe_variable(global.pointee);
             }
         }
     }

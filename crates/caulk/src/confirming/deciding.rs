@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use caulk_explore::{InputPlace, InputValue};
-use caulk_ir::{Body, Constant, Inst, InstId, Operand, Step, Type};
+use caulk_ir::{AddressStep, Body, Constant, Inst, InstId, Operand, Type};
 use caulk_program::{Program, UnitId};
 
 use super::calls::{Calls, passed};
@@ -120,9 +120,9 @@ fn places(program: &Program, unit: UnitId, body: &Body, address: Operand, loads:
             let mut all = inner(*base);
             for step in steps {
                 match step {
-                    Step::Field { offset, .. } => all.iter_mut().for_each(|(_, at)| *at += *offset as i64),
-                    Step::Bytes { offset, .. } => all.iter_mut().for_each(|(_, at)| *at += offset),
-                    Step::Index { stride, .. } => {
+                    AddressStep::Field { offset, .. } => all.iter_mut().for_each(|(_, at)| *at += *offset as i64),
+                    AddressStep::Bytes { offset, .. } => all.iter_mut().for_each(|(_, at)| *at += offset),
+                    AddressStep::Index { stride, .. } => {
                         let second = |(place, at): &(InputPlace, i64)| (place.clone(), at + *stride as i64);
                         let others: Vec<(InputPlace, i64)> = all.iter().map(second).collect();
                         all.extend(others);
