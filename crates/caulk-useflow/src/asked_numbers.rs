@@ -24,8 +24,13 @@ pub(crate) enum From {
 pub(crate) type AssignedBy = FxHashMap<InstId, Vec<(Cell, From)>>;
 
 impl View<'_> {
-    /// Finds the calls that ask for numbers, and those that set what is asked for: here, or by callers of what is given back.
-    pub(crate) fn find_asked_numbers<'s>(&mut self, summary_of: &dyn Fn(FuncId) -> Option<&'s Summary>) {
+    /// Finds the calls that ask for numbers, and those that set what is asked for: here, by callers of what is given back, or by
+    /// callees (`guarded`), on whose conditions it depends what they do.
+    pub(crate) fn find_asked_numbers<'s>(
+        &mut self,
+        summary_of: &dyn Fn(FuncId) -> Option<&'s Summary>,
+        guarded: Vec<Cell>,
+    ) {
         let mut setting: Vec<(InstId, Assigned)> = Vec::new();
         for site in self.program.call_sites(self.id) {
             let [target] = self.program.targets(site) else { continue };
@@ -38,6 +43,7 @@ impl View<'_> {
             }
         }
         let mut wanted: FxHashSet<Cell> = self.keys.asked.values().map(|(cell, _)| *cell).collect();
+        wanted.extend(guarded);
         let result = self.given_back();
         let mut all: Vec<(InstId, Cell, From)> = Vec::new();
         for (call, assigned) in setting {

@@ -5,6 +5,8 @@ pub(crate) struct Bounds {
     // How far values are followed.
     /// Callees of callees that are looked into for code that constants seal off.
     pub sealed_callees: u32,
+    /// Calls inside of the standard library between an algorithm and the function of the program that it calls for each element.
+    pub algorithm_calls: u32,
     /// Operations that a value is followed through there.
     pub sealed_operations: u32,
     /// Instructions of a callee that is looked into for that in stage one.
@@ -132,6 +134,7 @@ pub(crate) struct Bounds {
 }
 
 pub(crate) const BOUNDS: Bounds = Bounds {
+    algorithm_calls: 4,
     sealed_callees: 2,
     sealed_operations: 8,
     sealed_insts: 1_200,

@@ -74,7 +74,7 @@ fn sets_up_within(program: &Program, function: FuncId, depth: u32) -> bool {
 }
 
 /// Whether a symbol is that of an assignment operator.
-fn is_assignment(symbol: &str) -> bool {
+pub(crate) fn is_assignment(symbol: &str) -> bool {
     symbol.starts_with("_ZN") && (symbol.contains("aSERK") || symbol.contains("aSEOS"))
 }
 

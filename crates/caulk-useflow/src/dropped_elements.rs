@@ -4,8 +4,10 @@
 //! elements loses them, unless its callers have seen to them before. So does one that looks an element up, takes it out, and does nothing else with it.
 
 use caulk_program::{FuncId, Program, is_constructor, is_destructor};
+use caulk_summary::{Destination, Subject};
 use rustc_hash::FxHashSet;
 
+use crate::bounds::BOUNDS;
 use crate::candidate::{Candidate, Loss};
 use crate::classes::{Flows, class_of};
 use crate::ground::Ground;
@@ -32,6 +34,28 @@ pub(crate) fn dropped_elements(program: &Program, analysis: &Analysis, flows: &F
         }
     }
     found
+}
+
+/// Whether a function of the standard library that is called here calls one of the program that frees an argument:
+/// `items.erase(std::remove_if(items.begin(), items.end(), deletes_old), items.end())`.
+fn gives_to_freeing(program: &Program, analysis: &Analysis, function: FuncId, depth: u32) -> bool {
+    let frees_argument = |f: FuncId| {
+        analysis.summary(f).actions.iter().any(|action| match (&action.subject, &action.to) {
+            (Subject::Value(path), Destination::Free { .. }) => path.steps.is_empty(),
+            _ => false,
+        })
+    };
+    let is_library = |f: FuncId| is_of_standard_library(program.function(f).symbol);
+    let calls_freeing = |library: FuncId| {
+        let own = program.callees(library).any(|f| !is_library(f) && program.has_body(f) && frees_argument(f));
+        own || (depth > 0 && gives_to_freeing(program, analysis, library, depth - 1))
+    };
+    program.callees(function).any(|callee| is_library(callee) && calls_freeing(callee))
+}
+
+/// Whether a symbol is in a namespace of the standard library, of libstdc++ or libc++.
+fn is_of_standard_library(symbol: &str) -> bool {
+    ["_ZNSt", "_ZNKSt", "_ZSt", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx"].iter().any(|start| symbol.starts_with(start))
 }
 
 /// What other functions do with elements of containers.
@@ -83,6 +107,7 @@ impl<'a> Around<'a> {
         };
         self.program.callers(function).any(|caller| self.shelves(caller).looked.contains(slot))
             || self.program.callees(function).any(uses)
+            || gives_to_freeing(self.program, self.analysis, function, BOUNDS.algorithm_calls)
     }
 
     /// The same of one element, which a caller may have looked up by another function.

@@ -156,15 +156,16 @@ impl<'a> View<'a> {
             block_runs: 0,
             loosely_told: false,
         };
-        view.name_asked_cells();
-        view.find_asked_numbers(summary_of);
+        let asked = view.name_asked_cells();
+        view.find_asked_numbers(summary_of, asked);
         view.find_saved_loads();
         view.freeing_loops = FreeingLoops::new(&mut view);
         view
     }
 
     /// Gives keys to the cells that callees ask about, so that what they are initialised with is noticed.
-    fn name_asked_cells(&mut self) {
+    fn name_asked_cells(&mut self) -> Vec<Cell> {
+        let mut asked = Vec::new();
         let calls: Vec<(InstId, Rc<CallEffect<'a>>)> =
             self.calls.iter().filter_map(|(inst, effect)| Some((inst, effect.clone()?))).collect();
         for (call, effect) in calls {
@@ -177,9 +178,11 @@ impl<'a> View<'a> {
             for path in needs.chain(guards).filter(|path| !path.steps.is_empty()) {
                 if let Some(Resolved::Cell(cell)) = self.resolve(call, path) {
                     self.keys.of_cell(cell);
+                    asked.push(cell);
                 }
             }
         }
+        asked
     }
 
     /// Whether so many blocks have been run that the objects still to come are followed coarsely.

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use crate::alternative::Status;
 use crate::candidate::{Candidate, Loss};
 use crate::classes::Flows;
+use crate::constructed::is_assignment;
 use crate::facts::number_of;
 use crate::failed_renewal::is_failed_renewal;
 use crate::first_state::{initialises, sets_up};
@@ -379,6 +380,11 @@ fn sign(summarizer: &mut Summarizer<'_>, cell: Cell, store: InstId, is_freed: bo
     }
     let is_asked = !clears && !summarizer.is_compared(cell) && summarizer.may_be_full_at(cell, store);
     if summarizer.view.config.rules.applies(Rule::AskedFields, is_asked) {
+        return Sign::None;
+    }
+    // An object that is assigned to was constructed before.
+    let view = &summarizer.view;
+    if view.values.node(cell.base) == ValueNode::Param(0) && is_assignment(view.program.function(view.id).symbol) {
         return Sign::None;
     }
     let is_whole = initialises(&summarizer.view, cell);

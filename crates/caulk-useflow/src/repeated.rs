@@ -1,8 +1,8 @@
 //! Methods that are called again and again on one object: `for (...) reader.section(...)`.
 //!
 //! A method that fills an owning field without looking at it loses what an earlier call has put there. Whether there is an earlier
-//! call, its callers tell: one that calls it in a loop, on an object that stays the same, and empties the field nowhere in that
-//! loop, calls it more than once.
+//! call, its callers tell: one that calls it in a loop, on an object that stays the same, and neither looks at the field nor empties
+//! it in that loop, calls it more than once.
 
 use caulk_ir::{BlockId, Body, Inst, InstId, Operand, Step};
 use caulk_program::{CallSite, FuncId, Program};
@@ -30,6 +30,8 @@ fn repeats(world: &World<'_>, analysis: &Analysis, caller: FuncId, function: Fun
         let inside = program.call_sites(caller).iter().filter(|site| around.contains(&homes[site.inst]));
         let mut callees = inside.flat_map(|site| program.targets(site));
         !around.is_empty()
+            // `check(part); if (error) return;` ends the loop when the field is set.
+            && !body.insts.iter().any(|(id, inst)| around.contains(&homes[id]) && names_field(program, caller, inst, slot))
             && !callees.any(|callee| *callee != function && empties(analysis, *callee, slot))
             && !with_view(world, analysis, caller, &body, |view| follows_entry(view, call))
     })
@@ -76,15 +78,10 @@ fn is_repeated(
     let around = cycle_through(body, homes[call]);
     let is_in_loop = |inst: InstId| around.contains(&homes[inst]);
     let structure = body.insts[call].call().and_then(|call| call.args.get(index as usize)).copied();
-    let unit = program.function(caller).unit;
-    let is_field = |step: &Step| match *step {
-        Step::Field { ty, offset } => offset == slot.1 && program.resolve_struct(unit, ty) == slot.0,
-        _ => false,
-    };
     let Some(structure) = structure else { return false };
     let is_structure = |operand: &Operand| origin(body, *operand) == origin(body, structure);
     let touches = |inst: &Inst| match inst {
-        Inst::Address { steps, .. } => steps.iter().any(is_field),
+        Inst::Address { .. } => names_field(program, caller, inst, slot),
         Inst::Fill { dst, .. } | Inst::Copy { dst, .. } => is_structure(dst),
         _ => false,
     };
@@ -99,6 +96,16 @@ fn is_repeated(
         && stays_the_same(body, structure, is_in_loop)
         && !body.insts.iter().any(|(id, inst)| is_in_loop(id) && touches(inst))
         && !others.any(is_emptied_by)
+}
+
+/// Whether an instruction of a function computes the address of a field.
+fn names_field(program: &Program, function: FuncId, inst: &Inst, slot: Slot) -> bool {
+    let unit = program.function(function).unit;
+    let is_field = |step: &Step| match *step {
+        Step::Field { ty, offset } => offset == slot.1 && program.resolve_struct(unit, ty) == slot.0,
+        _ => false,
+    };
+    matches!(inst, Inst::Address { steps, .. } if steps.iter().any(is_field))
 }
 
 /// The pointer that the address of a part was computed from.

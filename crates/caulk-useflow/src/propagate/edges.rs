@@ -1,7 +1,7 @@
 //! What an alternative learns and forgets on its way from block to block.
 
 use caulk_ir::entity::Entity;
-use caulk_ir::{BinaryOp, BlockId, CastOp, Constant, EntitySet, Inst, InstId, Operand, Type};
+use caulk_ir::{BinaryOp, BlockId, CastOp, CompareOp, Constant, EntitySet, Inst, InstId, Operand, Type};
 use caulk_memory::{Cell, Offset, Relation, ValueId, ValueNode};
 use caulk_rules::Rule;
 use caulk_summary::Event;
@@ -41,7 +41,37 @@ impl Propagation<'_, '_> {
             let event = Event::Took(u32::from(!branch.wanted));
             next.event = self.history.add(next.event, inst, event);
         }
+        if let Some(cell) = self.place_of_equal(block, branch, next) {
+            next.add_cell(cell);
+        }
         self.follow_edge(block, branch.target, next, facts);
+    }
+
+    /// The field of a parameter that leads to the object, another parameter, because what was read there equals it: behind
+    /// `if (q != this->p) { ... }` the field has `q` on either side. (What a global has as well, such as a shared constant, is not put there.)
+    fn place_of_equal(&self, block: BlockId, Side { cond, wanted, .. }: Side, current: &Alternative) -> Option<Cell> {
+        if self.start != Start::Entry || current.status != Status::Live {
+            return None;
+        }
+        let comparison = cond.value()?;
+        let Inst::Compare { op, lhs, rhs, .. } = &self.view.body.insts[comparison] else { return None };
+        let is_equal = *op == if wanted { CompareOp::Eq } else { CompareOp::Ne };
+        let (object, read) = match (names(current, *lhs), names(current, *rhs)) {
+            (true, false) => (*lhs, *rhs),
+            (false, true) => (*rhs, *lhs),
+            _ => return None,
+        };
+        let is_param = |value: ValueId| matches!(self.view.values.node(value), ValueNode::Param(_));
+        self.view.values.of_operand(object).filter(|of| is_param(of.base))?;
+        let load = read.value().filter(|load| is_equal && self.view.homes[*load] == block)?;
+        let Inst::Load { address, .. } = &self.view.body.insts[load] else { return None };
+        let is_quiet = |inst: InstId| {
+            let inst = &self.view.body.insts[inst];
+            !matches!(inst, Inst::Store { .. } | Inst::Copy { .. } | Inst::Fill { .. }) && inst.call().is_none()
+        };
+        let mut since = self.view.body.blocks[block].insts().skip_while(|inst| *inst != load);
+        let place = self.view.values.of_operand(*address)?;
+        (since.all(is_quiet) && is_param(place.base)).then_some(place)
     }
 
     /// What is known on one side of a branch. None: no path goes there.
@@ -77,8 +107,8 @@ impl Propagation<'_, '_> {
         let Some(inst) = cond.value() else { return false };
         let Inst::Compare { op, lhs, rhs, .. } = &self.view.body.insts[inst] else { return false };
         let equal = match op {
-            caulk_ir::CompareOp::Eq => wanted,
-            caulk_ir::CompareOp::Ne => !wanted,
+            CompareOp::Eq => wanted,
+            CompareOp::Ne => !wanted,
             _ => return false,
         };
         let (named, other) = match (names(current, *lhs), names(current, *rhs)) {
