@@ -138,6 +138,14 @@ impl<'m> Value<'m> {
         unsafe { !LLVMGetFirstUse(self.0).is_null() }
     }
 
+    /// The instructions and constants that have this value for an operand.
+    pub(crate) fn users(self) -> impl Iterator<Item = Value<'m>> {
+        let some = |raw: LLVMUseRef| (!raw.is_null()).then_some(raw);
+        let first = some(unsafe { LLVMGetFirstUse(self.0) });
+        let uses = std::iter::successors(first, move |raw| some(unsafe { LLVMGetNextUse(*raw) }));
+        uses.filter_map(|raw| Self::from_raw(unsafe { LLVMGetUser(raw) }))
+    }
+
     pub(crate) fn operand_count(self) -> u32 {
         unsafe { LLVMGetNumOperands(self.0) as u32 }
     }

@@ -6,6 +6,7 @@
 use caulk_ir::entity::Entity;
 use caulk_ir::{Field, Pointee, StrId, StructId, StructKind, StructType};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use super::unit::Lowering;
 use crate::llvm::{Metadata, MetadataKind, Ty, TypeKind};
@@ -19,6 +20,10 @@ const MAX_NAMED_SCOPES: usize = 64;
 const MAX_NAME_BYTES: usize = 2048;
 /// So many fields are read in a unit: many structures may share one list of them.
 const MAX_FIELDS_OF_UNIT: usize = 1 << 21;
+/// What LLVM calls a namespace that has no name.
+const NAMELESS_NAMESPACE: &str = "(anonymous namespace)";
+/// Ends the name of a class as it lies in a derived one, which may use the bytes at its end.
+const WITHOUT_TAIL: &str = ".base";
 
 mod tag {
     pub(crate) const ARRAY: u16 = 0x01;
@@ -42,10 +47,14 @@ pub(super) struct DebugTypes<'m> {
     by_llvm: FxHashMap<Ty<'m>, StructId>,
     /// Structures by the name LLVM gives them, without `struct.` and the number at the end.
     by_name: FxHashMap<StrId, Vec<StructId>>,
+    /// The key of each structure of debug info in `by_name`.
+    llvm_names: FxHashMap<StructId, StrId>,
+    /// Structures that an LLVM type is joined with.
+    joined: FxHashSet<StructId>,
     /// The debug node of each structure that has one, until its fields are filled in.
     unfilled: FxHashMap<StructId, Metadata<'m>>,
-    /// Nodes of nameless fields by (structure, offset), to find what LLVM calls `struct.anon`.
-    inner: FxHashMap<(StructId, u64), StructId>,
+    /// Structures that lie in others, by (structure, offset). An empty base class lies where the first field does.
+    inner: FxHashMap<(StructId, u64), SmallVec<[StructId; 1]>>,
     fields_read: usize,
     /// Compile units whose lists of types were read.
     mentioned: FxHashSet<Metadata<'m>>,
@@ -111,14 +120,36 @@ impl<'m> Lowering<'m> {
         let id = self.new_struct(cut(&name), kind, node.size_bits() / 8, identity);
         self.types.by_node.insert(node, id);
         self.types.unfilled.insert(id, node);
-        let plain = self.intern(cut(without_template_arguments(&name)));
-        self.types.by_name.entry(plain).or_default().push(id);
+        let key = self.llvm_name(node, &name);
+        self.types.by_name.entry(key).or_default().push(id);
+        self.types.llvm_names.insert(id, key);
         Some(id)
     }
 
-    /// The name of a structure with those of the scopes around it. A broken file may have a scope lie in itself.
+    /// The name of a structure with those of the scopes around it.
     fn qualified(&self, node: Metadata<'m>, name: String) -> String {
         let mut parts = vec![name];
+        parts.extend(self.scopes(node).into_iter().map_while(|scope| scope));
+        parts.reverse();
+        parts.join("::")
+    }
+
+    /// What LLVM's type is called, without template arguments: `qualified`, and with namespaces that have no name.
+    fn llvm_name(&mut self, node: Metadata<'m>, name: &str) -> StrId {
+        let scopes = self.scopes(node);
+        let inside = scopes.iter().take_while(|scope| scope.is_some()).count();
+        let outside = scopes.into_iter().skip(inside).map(|scope| scope.unwrap_or_else(|| NAMELESS_NAMESPACE.into()));
+        let mut parts: Vec<String> = outside.collect();
+        parts.reverse();
+        parts.push(name.to_owned());
+        let key = without_template_arguments(&parts.join("::"));
+        self.intern(cut(&key))
+    }
+
+    /// The names of the scopes around a structure, from the inside out; None for a namespace without one. A broken
+    /// file may have a scope lie in itself.
+    fn scopes(&self, node: Metadata<'m>) -> Vec<Option<String>> {
+        let mut names = Vec::new();
         let mut inner = node;
         for _ in 0..MAX_NAMED_SCOPES {
             // Namespaces and classes are scopes with their name at operand 2; files and functions do not qualify.
@@ -126,12 +157,14 @@ impl<'m> Lowering<'m> {
             if !matches!(scope.kind(), MetadataKind::CompositeType | MetadataKind::Namespace) {
                 break;
             }
-            let Some(outer) = scope.operands(self.module).string(2).filter(|n| !n.is_empty()) else { break };
-            parts.push(outer);
+            let name = scope.operands(self.module).string(2).filter(|n| !n.is_empty());
+            if name.is_none() && scope.kind() != MetadataKind::Namespace {
+                break;
+            }
+            names.push(name);
             inner = scope;
         }
-        parts.reverse();
-        parts.join("::")
+        names
     }
 
     fn new_struct(&mut self, name: &str, kind: StructKind, size: u64, identity: Option<StrId>) -> StructId {
@@ -168,7 +201,7 @@ impl<'m> Lowering<'m> {
             };
             let pointee = base.map(|b| self.pointee(b)).unwrap_or_default();
             if let (0, Some(inner)) = (pointee.depth, pointee.target) {
-                self.types.inner.insert((id, offset), inner);
+                self.types.inner.entry((id, offset)).or_default().push(inner);
             }
             let name = operands.string(2).filter(|n| !n.is_empty()).map(|n| self.intern(&n));
             fields.push(Field { offset, size, name, pointee, is_base });
@@ -198,25 +231,56 @@ impl<'m> Lowering<'m> {
         Some(id)
     }
 
-    /// Joins the LLVM type of a variable with its type in the source. Only needed for nameless structures: all of them
-    /// are called `anon` in LLVM, and no name leads from one to the other.
+    /// Joins the LLVM type of a variable with its type in the source.
     pub(crate) fn join_types(&mut self, ty: Ty<'m>, pointee: Pointee) {
-        let ty = innermost_element(ty);
-        let (0, Some(id)) = (pointee.depth, pointee.target) else { return };
-        if !matches!(ty.kind(), TypeKind::Struct) || self.types.by_llvm.contains_key(&ty) {
+        if let (0, Some(id)) = (pointee.depth, pointee.target) {
+            self.join(innermost_element(ty), id);
+        }
+    }
+
+    /// Joins an LLVM type with the structure that its values are declared to be. Code also steps from an object into
+    /// its bases, and casts; so the names must be the same, and no name at all leads from `anon` to its structure.
+    pub(super) fn join(&mut self, ty: Ty<'m>, id: StructId) {
+        if !matches!(ty.kind(), TypeKind::Struct) || self.is_joined(ty) {
             return;
         }
-        let is_nameless = split_llvm_name(&ty.struct_name()).1 == "anon";
-        if is_nameless && self.unit.structs[id].size == ty.size(self.module) {
+        let (declared, size) = (self.unit.structs[id].size, ty.size(self.module));
+        let full = ty.struct_name();
+        let name = split_llvm_name(&full).1;
+        let fits = match self.types.llvm_names.get(&id) {
+            _ if name == "anon" => declared == size,
+            Some(key) => {
+                (declared == size || declared == 0) && self.unit.str(*key) == cut(&without_template_arguments(name))
+            }
+            None => false,
+        };
+        if fits {
             self.bind(ty, id);
         }
     }
 
+    pub(super) fn is_joined(&self, ty: Ty<'m>) -> bool {
+        self.types.by_llvm.contains_key(&ty)
+    }
+
+    /// Whether other structures have this one's name in LLVM.
+    pub(super) fn shares_its_name(&self, id: StructId) -> bool {
+        let same = self.types.llvm_names.get(&id).and_then(|key| self.types.by_name.get(key));
+        same.is_some_and(|ids| ids.len() > 1)
+    }
+
+    /// The structure of a name; of several, one of the size that has the template arguments around it in common, and
+    /// that no other type is joined with.
     fn find_by_name(&mut self, name: &str, size: u64) -> Option<StructId> {
-        let plain = self.intern(without_template_arguments(name));
-        let found = self.types.by_name.get(&plain)?;
-        let fits = |id: &&StructId| self.unit.structs[**id].size == size;
-        found.iter().find(fits).or_else(|| found.first()).copied()
+        let key = self.intern(cut(&without_template_arguments(name)));
+        let found = self.types.by_name.get(&key)?;
+        let scope = name.rsplit_once("::").map_or("", |(scope, _)| scope);
+        let worth = |id: StructId| {
+            let ty = &self.unit.structs[id];
+            let same_scope = self.unit.str(ty.name).replace("> >", ">>").starts_with(scope);
+            (ty.size == size, same_scope, !self.types.joined.contains(&id))
+        };
+        found.iter().copied().reduce(|best, id| if worth(id) > worth(best) { id } else { best })
     }
 
     /// Joins an LLVM type with its structure, and the nameless types inside with theirs, by where they stand.
@@ -227,6 +291,7 @@ impl<'m> Lowering<'m> {
                 continue;
             }
             self.types.by_llvm.insert(ty, id);
+            self.types.joined.insert(id);
             self.fill(id);
             let inner = self.inner_structs(ty, id);
             work.extend(inner.into_iter().rev());
@@ -241,9 +306,24 @@ impl<'m> Lowering<'m> {
                 return None;
             }
             let (offset, _) = ty.field(index as u32, self.module)?;
-            Some((inner, *self.types.inner.get(&(id, offset))?))
+            Some((inner, self.inner_of_name(inner, self.types.inner.get(&(id, offset))?)?))
         };
         ty.struct_fields().into_iter().enumerate().filter_map(inner_struct).collect()
+    }
+
+    /// Which of the structures that begin at one place an LLVM type is: empty bases begin where a field does.
+    fn inner_of_name(&self, ty: Ty<'m>, inner: &[StructId]) -> Option<StructId> {
+        if let [only] = inner {
+            return Some(*only);
+        }
+        let full = ty.struct_name();
+        let name = split_llvm_name(&full).1;
+        let name = without_template_arguments(name.strip_suffix(WITHOUT_TAIL).unwrap_or(name));
+        let is_called_so = |id: &&StructId| {
+            let key = self.types.llvm_names.get(id);
+            key.is_some_and(|key| self.unit.str(*key) == cut(&name))
+        };
+        inner.iter().find(is_called_so).or(inner.last()).copied()
     }
 
     fn fields_of_llvm(&mut self, ty: Ty<'m>) -> Vec<Field> {
@@ -334,12 +414,20 @@ fn split_llvm_name(full: &str) -> (StructKind, &str) {
     (kind, name)
 }
 
-/// LLVM leaves template arguments out of the names of types, so they do not count when names are compared.
-fn without_template_arguments(name: &str) -> &str {
-    match name.find('<') {
-        Some(at) if at > 0 && name.ends_with('>') => &name[..at],
-        _ => name,
+/// LLVM leaves the template arguments of a type out of its name, and writes those of the scopes around it otherwise than
+/// debug info, so they do not count when names are compared.
+fn without_template_arguments(name: &str) -> String {
+    let mut depth = 0_usize;
+    let mut plain = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            '<' => depth += 1,
+            '>' if depth > 0 => depth -= 1,
+            _ if depth == 0 => plain.push(c),
+            _ => {}
+        }
     }
+    plain
 }
 
 #[cfg(test)]
@@ -352,6 +440,7 @@ mod tests {
         assert_eq!(split_llvm_name("class.std::vector"), (StructKind::Class, "std::vector"));
         assert_eq!(split_llvm_name("union.anon"), (StructKind::Union, "anon"));
         assert_eq!(without_template_arguments("std::vector<int>"), "std::vector");
+        assert_eq!(without_template_arguments("Tree<int, Less<int> >::Node<char>"), "Tree::Node");
         assert_eq!(without_template_arguments("node"), "node");
     }
 }

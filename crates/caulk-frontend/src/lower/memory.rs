@@ -53,6 +53,7 @@ impl<'m> FunctionLowering<'_, 'm> {
 
     /// The steps of an address computation; None when a type on the way has no layout known here.
     fn address_steps(&mut self, inst: Value<'m>) -> Option<SmallVec<[Step; 1]>> {
+        self.join_type_of_base(inst);
         let mut steps: SmallVec<[Step; 1]> = SmallVec::new();
         let mut ty = inst.gep_source_type();
         for number in 1..inst.operand_count() {

@@ -7,6 +7,7 @@ mod constant;
 mod debug_types;
 mod function;
 mod initialiser;
+mod instances;
 mod instruction;
 mod intrinsic;
 mod memory;

@@ -56,6 +56,7 @@ pub(crate) fn lower_unit(module: &Module, source: &str) -> Result<Unit, LowerErr
     lowering.lower_aliases();
     lowering.lower_initialisers();
     lowering.lower_marks();
+    lowering.join_types_of_params();
     for value in module.functions() {
         if let Some(&id) = lowering.functions.get(&value)
             && !value.is_declaration()
