@@ -36,10 +36,10 @@ impl<'g> Aim<'g> {
     }
 }
 
-/// What a block means to an object that does not exist yet. Objects to which all blocks so far meant the same were not told apart.
+/// What a block means to an object that does not exist yet. Objects to which all blocks so far meant the same are one search.
 #[derive(PartialEq, Eq)]
 struct Meaning {
-    /// It is made there, or its own way of looking at exceptions counts there.
+    /// It is made there, or exceptions that leave from there count for it in a way of their own.
     alone: Option<usize>,
     /// Which of the blocks behind lead to it.
     leads_on: Vec<bool>,
