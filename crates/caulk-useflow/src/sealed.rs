@@ -11,7 +11,7 @@
 //! With `TEST` nothing is found behind the first line, so nothing is allocated there.
 
 use caulk_ir::{Body, InstId, Operand};
-use caulk_program::{FuncId, Resolution, Program};
+use caulk_program::{FuncId, Program, Resolution};
 use caulk_summary::Summary;
 
 use crate::bounds::BOUNDS;
