@@ -99,6 +99,13 @@ mod tests {
         let found = find_databases(dir.path()).expect("two are there");
         assert_eq!(found.others, [dir.path().join("build-b/compile_commands.json")]);
         let dir = tree(&["compile_commands.json", "build/compile_commands.json"]);
+        let found = find_databases(dir.path()).expect("two are there");
+        assert_eq!(found.path, dir.path().join("compile_commands.json"));
+        assert_eq!(found.others, [dir.path().join("build/compile_commands.json")]);
+        // A link to that of the build folder is the same one.
+        let dir = tree(&["build/compile_commands.json"]);
+        let link = dir.path().join("compile_commands.json");
+        std::os::unix::fs::symlink(dir.path().join("build/compile_commands.json"), link).expect("writable");
         assert_eq!(find_databases(dir.path()).expect("it is there").others, Vec::<PathBuf>::new());
     }
 

@@ -224,6 +224,14 @@ fn several_databases() {
     project.run(&["check"]).says(&[chosen]);
     project.run(&["check", "-q"]).says(&[chosen]);
     assert!(!project.run(&["check", "-p", "build-b"]).stderr.contains("there is also"));
+    let files = [("a.c", LEAK), ("compile_commands.json", entry), ("build/compile_commands.json", entry)];
+    let project = Project::new(&files);
+    let chosen = "reading compile_commands.json; there is also build/compile_commands.json (-p DIR chooses)";
+    project.run(&["check", "-q"]).says(&[chosen]);
+    assert!(
+        !project.run(&["check", "-p", "."]).stderr.contains("there is also"),
+        "who names a folder means its database"
+    );
 }
 
 #[test]
@@ -240,6 +248,11 @@ fn a_misspelt_rule_is_told() {
         assert_eq!(run.stderr, format!("caulk: {told}\n"), "{format}");
     }
     assert_eq!(project.run(&["check", "a.c", "-q", "--format", "sarif"]).stderr, "");
+    let source = LEAK.replace("    return 0;", "    return 0; // caulk: ignor forgotten");
+    let project = Project::new(&[("a.c", &source)]);
+    project
+        .run(&["check", "a.c", "-q"])
+        .says(&["a.c:7: this comment says \"caulk: ignor\"; a suppression begins with"]);
 }
 
 #[test]
