@@ -57,7 +57,7 @@ impl Writers {
     }
 }
 
-/// What one way of a callee forgot because of the callee's own callees. The other ways forget the same.
+/// What one part of a guarded summary forgot because of the callee's own callees. The other parts forget the same.
 pub(crate) struct Forgotten {
     inside: Inside,
     memory: Rc<Memory>,
