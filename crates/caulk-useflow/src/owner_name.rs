@@ -11,8 +11,8 @@ pub(crate) fn owner_of(body: &Body, walker: VarId) -> Option<VarId> {
         return None;
     }
     let starts = values_of(body, walker).map(|value| start(body, value));
-    let owners = starts.flat_map(|value| variables_of(body, value));
-    owners.filter(|var| *var != walker && !is_walker(body, *var)).next()
+    let mut owners = starts.flat_map(|value| variables_of(body, value));
+    owners.find(|var| *var != walker && !is_walker(body, *var))
 }
 
 /// Whether a variable is only ever set to places within what other values point to, so that it owns nothing.

@@ -20,7 +20,7 @@ impl Propagation<'_, '_> {
         let mut held = current.cells.iter().filter(|held| held.base == cell.base);
         let holds = match cell.offset {
             Offset::Any if current.cells.iter().any(|held| held.base == cell.base) => {
-                let array = array_of_address(&self.view, address);
+                let array = array_of_address(self.view, address);
                 let may_be_there = |at: Offset| match (&array, at) {
                     (Some(array), Offset::Known(at)) => array.contains(&at),
                     _ => true,

@@ -45,7 +45,8 @@ impl Deciding {
                 Inst::Call(_) => found.calls.extend(calls.number(value)),
                 Inst::Param { index, ty } => found.cells.push((vec![InputPlace::Param(*index)], *ty)),
                 Inst::Load { ty, address, .. } => {
-                    let cells = resolve(*address).into_iter().map(|(holder, offset)| cell(holder, offset)).collect();
+                    let cells: Vec<InputPlace> =
+                        resolve(*address).into_iter().map(|(holder, offset)| cell(holder, offset)).collect();
                     found.calls.extend(filling(body, calls, &cells));
                     found.cells.push((cells, *ty));
                 }
@@ -88,7 +89,7 @@ fn cell(holder: InputPlace, offset: i64) -> InputPlace {
 }
 
 /// Calls that may have left something in a variable of the function.
-fn filling(body: &Body, calls: &Calls, cells: &Vec<InputPlace>) -> Vec<usize> {
+fn filling(body: &Body, calls: &Calls, cells: &[InputPlace]) -> Vec<usize> {
     let locals: BTreeSet<InstId> = cells.iter().filter_map(InputPlace::local).collect();
     let is_given = |inst: InstId| locals.iter().any(|local| !passed(body, inst, *local).is_empty());
     (0..calls.calls.len()).filter(|number| is_given(calls.calls[*number].inst)).collect()
