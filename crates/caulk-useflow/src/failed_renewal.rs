@@ -1,7 +1,7 @@
 //! `s->data = realloc(s->data, n); if (!s->data) return -1;`: where `realloc()` fails it frees nothing, and what the field held is lost. It needs
 //! no sign that the field was full, because a null pointer that is given to `realloc()` is nothing to lose.
 
-use caulk_ir::{CompareOp, Inst, InstId, Operand};
+use caulk_ir::{BlockId, Body, CompareOp, EntitySet, Inst, InstId, Operand};
 use caulk_memory::{Cell, PathRoot, Relation, ValueNode};
 use caulk_rules::Rule;
 use caulk_summary::{Destination, Guard, Subject};
@@ -35,17 +35,41 @@ fn frees_unless_null(view: &View<'_>, call: InstId, cell: Cell) -> bool {
     })
 }
 
-/// Whether the function compares the result of a call, or what a cell holds, with null.
+/// Whether the function compares the result of a call, or what a cell holds, with null, and goes on to return where it is null.
 fn is_asked(view: &View<'_>, call: InstId, cell: Cell) -> bool {
     let is_null = |operand: Operand| view.body.constant(operand).is_some_and(|constant| constant.is_zero());
     let is_result = |operand: Operand| {
         let node = view.values.of_operand(operand).map(|at| view.values.node(at.base));
         node == Some(ValueNode::Opaque(call)) || node == Some(ValueNode::Load(cell.base, cell.offset))
     };
+    let null_if = |operand: Operand| match view.body.insts[operand.value()?] {
+        Inst::Compare { op: op @ (CompareOp::Eq | CompareOp::Ne), lhs, rhs, .. } => {
+            let asks = (is_result(lhs) && is_null(rhs)) || (is_result(rhs) && is_null(lhs));
+            asks.then_some(op == CompareOp::Eq)
+        }
+        _ => None,
+    };
     view.body.insts.values().any(|inst| match inst {
-        Inst::Compare { op: CompareOp::Eq | CompareOp::Ne, lhs, rhs, .. } => {
-            (is_result(*lhs) && is_null(*rhs)) || (is_result(*rhs) && is_null(*lhs))
+        Inst::Branch { cond, then, other } => {
+            null_if(*cond).is_some_and(|null| leads_to_return(view.body, if null { *then } else { *other }))
         }
         _ => false,
     })
+}
+
+/// Whether a return can be reached from a block.
+fn leads_to_return(body: &Body, from: BlockId) -> bool {
+    let mut seen = EntitySet::with_capacity(body.blocks.len());
+    let mut work = vec![from];
+    while let Some(block) = work.pop() {
+        if !seen.insert(block) {
+            continue;
+        }
+        let end = body.terminator(block);
+        if matches!(end, Inst::Return { .. }) {
+            return true;
+        }
+        work.extend(end.successors());
+    }
+    false
 }

@@ -151,7 +151,7 @@ impl View<'_> {
             return false;
         }
         if !self.initial.contains_key(&cell) {
-            // What was freed nobody reads again: it writes nothing that a caller could ask for.
+            // What was freed is not read again: it writes nothing that a caller could ask for.
             let may_write = |inst| !self.only_frees(inst) && self.writes_cell(inst, cell);
             let initial = Initial::new(self.body, &self.homes, may_write);
             self.initial.insert(cell, initial);

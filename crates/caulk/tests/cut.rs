@@ -79,8 +79,6 @@ const NOT_EXECUTED: &[&str] = &[
     "explore.max_effects: growable / A count that a loop only adds to: expand",
     "explore.max_effects: growable / A variable of the caller's that is large enough: enough",
     "explore.max_effects: guards / One of two arguments: show",
-    "explore.max_special_size: guards / A flag that ends a long search early: is_compact",
-    "explore.max_special_size: guards / A flag that ends a long search early: is_wide",
     "explore.max_waiting: growable / A variable of the caller's that is large enough: enough",
     "explore.max_waiting: guards / One of two arguments: show",
     "explore.max_callee_size: cxx / Constants that a constructor fills: listen_sound",
@@ -120,16 +118,13 @@ const NOT_EXECUTED: &[&str] = &[
     "explore.max_callee_steps: structures / A tag that says there is no block: right",
     "explore.max_callee_steps: structures / Written through an address that lies in memory: right",
     "explore.max_effects: guards / Given: how many bytes to read: right",
-    "explore.max_effects: growable / The length beside a buffer says whether there is one: right",
     "explore.max_effects: lent-and-copied / A length that is no length: load_ok",
     "explore.max_effects: melton / A global is freed: uses",
     "explore.max_effects: structures / A tag that says there is no block: right",
     "explore.max_givens: guards / Given: two parameters that no caller combines: collect",
-    "explore.max_special_size: guards / Given: a mode that leaves little of a large function: right",
     "explore.max_special_size: guards / Given: how many bytes to read: right",
     "explore.max_special_states: guards / Given: how many bytes to read: right",
     "explore.max_special_steps: guards / Given: how many bytes to read: right",
-    "explore.max_waiting: growable / The length beside a buffer says whether there is one: right",
     "explore.max_waiting: guards / What a callee writes is known no longer: field",
     "explore.max_waiting: guards / What a callee writes is known no longer: global",
     "explore.max_callee_size: function-pointers / Tables that all set a function: right",
@@ -140,6 +135,11 @@ const NOT_EXECUTED: &[&str] = &[
     "explore.max_callee_steps: lent-and-copied / A structure that a list copies by its size: right_on_heap",
     "explore.max_effects: lent-and-copied / A structure that a list copies by its size: right",
     "explore.max_effects: lent-and-copied / A structure that a list copies by its size: right_on_heap",
+    "explore.max_callee_size: handed-out / A status that is zero where the loop goes on: right",
+    "explore.max_callee_steps: handed-out / A status that is zero where the loop goes on: right",
+    "explore.max_effects: handed-out / A status that is zero where the loop goes on: right",
+    "explore.max_effects: collections / Appended at the end that a loop has found: right",
+    "explore.max_effects: growable / A count that a callee finds at zero: right",
 ];
 
 /// What was written and is forgotten is taken for what was there on entry, so that a later condition may hold that cannot. The finding
@@ -156,11 +156,23 @@ const FORGOTTEN: &[&str] = &[
     "explore.max_cells: guards / What a callee writes is known no longer: global",
     "explore.max_cells: lent-and-copied / A length that is no length: load_ok",
     "explore.max_cells: structures / A tag that is one bit of a flag, asked for by a function: right",
+    "explore.max_cells: collections / Appended at the end that a loop has found: right",
     // One fact is not enough to know that a function without side effects gives the same answer twice, and stage two does not
     // know it either.
     "useflow.max_facts: papers / The same answer twice (SMOKE's and LeakGuard's false report): wrong",
     // Nor that a resize failed, once it is also known not to be one to nothing.
     "useflow.max_facts: library / Found in a block, or not: read_line",
+    "useflow.max_facts: guards / What a callee takes out, gives back or fills, executed or not: nothing_resized_ok",
+    // Nor that the program ends where a resize failed.
+    "useflow.max_facts: growable / A count that a loop only adds to: grow",
+    "useflow.max_facts: growable / A result that the table holds too: position",
+    "useflow.max_facts: setters / Static pointers that grow, or are looked at before: add",
+    "all: growable / A count that a loop only adds to: grow",
+    "all: growable / A result that the table holds too: position",
+    "all: setters / Static pointers that grow, or are looked at before: add",
+    // Nor what an element that was looked for was compared with.
+    "useflow.max_facts: choices / Fields of the elements of an array: add",
+    "useflow.max_facts: containers / Containers and connections of Qt: freed",
     // Nor that a buffer is given.
     // Nor which of several modes allocate.
     // Nor that there is a string to point into.
@@ -177,6 +189,8 @@ const MERGED: &[&str] = &[
     "explore.max_states: collections / A counter that says that an array is not empty: fill",
     "explore.max_states: growable / A count that a loop only adds to: expand",
     "explore.max_states: guards / One of two arguments: show",
+    "explore.max_states: growable / A count that a callee finds at zero: right",
+    "explore.max_states: handed-out / A status that is zero where the loop goes on: right",
     "program.max_targets: setters / New, whatever a function of the same table does: flex_init",
     "explore.max_targets: function-pointers / Tables that all set a function: right",
     "program.max_targets: function-pointers / Tables that all set a function: right",
@@ -188,6 +202,14 @@ const MERGED: &[&str] = &[
 const TWICE: &[&str] = &[
     "all: cxx / A local array of objects: Careless::~Careless",
     "useflow.max_chain: cxx / A local array of objects: Careless::~Careless",
+];
+
+/// A summary that is cut says less of what a callee surely takes out of a place, or fills where it was empty.
+const CUT_SUMMARIES: &[&str] = &[
+    "useflow.max_actions: guards / What a callee takes out, gives back or fills, executed or not: nothing_resized_ok",
+    "useflow.max_actions: guards / What a callee takes out, gives back or fills, executed or not: pushed_ok",
+    "useflow.max_block_runs: guards / What a callee takes out, gives back or fills, executed or not: nothing_resized_ok",
+    "useflow.max_block_runs: guards / What a callee takes out, gives back or fills, executed or not: pushed_ok",
 ];
 
 /// A program of the documents: its files' names and texts.
@@ -415,8 +437,14 @@ fn loops_that_free_a_parameter() {
 #[test]
 fn what_is_cut_is_no_finding() {
     let found: BTreeSet<String> = all_cases().par_iter().flat_map(additional).collect();
-    let known: BTreeSet<String> =
-        NOT_EXECUTED.iter().chain(FORGOTTEN).chain(MERGED).chain(TWICE).map(|s| (*s).to_owned()).collect();
+    let known: BTreeSet<String> = NOT_EXECUTED
+        .iter()
+        .chain(FORGOTTEN)
+        .chain(MERGED)
+        .chain(TWICE)
+        .chain(CUT_SUMMARIES)
+        .map(|s| (*s).to_owned())
+        .collect();
     let more: Vec<&str> = found.difference(&known).map(String::as_str).collect();
     assert!(more.is_empty(), "findings that the default bounds do not have:\n{}", more.join("\n"));
     let fixed: Vec<&str> = known.difference(&found).map(String::as_str).collect();

@@ -32,8 +32,8 @@ pub(crate) struct Call {
 impl Call {
     /// Whether it may return a number, as far as is known.
     pub(crate) fn may_return(&self, number: u64) -> bool {
-        let is_it = |known: &i64| *known as u64 == number || u64::from(*known as u32) == number;
-        self.returns.as_ref().is_none_or(|known| known.iter().any(is_it))
+        let is_number = |known: &i64| *known as u64 == number || u64::from(*known as u32) == number;
+        self.returns.as_ref().is_none_or(|known| known.iter().any(is_number))
     }
 }
 

@@ -102,6 +102,14 @@ const EXCEPTIONS: &[Exception] = &[
         },
     },
     Exception {
+        name: "a callee gives null back because it was given null: the caller takes it for a failed allocation",
+        is_missed: true,
+        covers: |function, form| {
+            let resizes = |step: &Step| matches!(step, Step::Resize(_));
+            matches!(form, Form::Padded(_)) && function.steps().iter().any(resizes)
+        },
+    },
+    Exception {
         name: "an iteration of a loop writes over what an earlier one has put into the caller's memory",
         is_missed: true,
         covers: |function, _| {
